@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * engine.c - which pages to read, and when
+ *
+ * A fault on a page that is not cached is a miss.  For each miss the engine
+ * names a window: the pages to read in one go, the missing page among them.
+ * Faults on cached pages are hits and do not come here, but for the few that
+ * enter a zone (below).
+ *
+ * Streams.  An open file has up to env->streams of them.  A stream has a step
+ * (+1: towards higher offsets, -1: towards lower ones, else the distance
+ * between single pages) and remembers its newest window [start, start + size).
+ * A miss belongs to a stream if it lies in the newest window or less than one
+ * window beyond it in the direction of the step.  If no stream claims it,
+ * the evidence for a new one is, from strong to weak:
+ *
+ *   - the page before it (or after it: then the step is -1) was among the last
+ *     ENGINE_RECENT misses: a window of WINDOW_FIRST pages;
+ *   - the page before it (after it) is cached with at least WINDOW_FIRST
+ *     neighbours in a row: probably a stream that was pushed out of the table;
+ *     a window as large as that run, up to the largest;
+ *   - the page before it (after it) is cached: a window of WINDOW_WEAK pages;
+ *   - two earlier misses at the same distance, p - d and p - 2d: a stream with
+ *     step d, WINDOW_FIRST pages of it.
+ *
+ * Without evidence the page is read alone, but for the credit (below).
+ *
+ * Ahead of the reader.  Each window has a zone, its part nearest to the next
+ * window.  A fault that enters the zone sends the next window on its way,
+ * twice as large as the one before, up to the largest.  While windows still
+ * grow the zone is the last quarter; once a window of the largest size has
+ * been used up to its zone, the zone is the whole newest window, so that one
+ * window is in flight or ready while the reader is in the one before.  The
+ * caller keeps fault-around from mapping pages in a zone, else the reader
+ * would pass through it without a fault.
+ *
+ * Regret.  For a stream, let w(k) be its windows and let the reader stop
+ * anywhere.  w(k+1) <= 2 w(k) is read only when the zone of w(k) was entered,
+ * so at least w(1) + ... + w(k-1) + 3/4 w(k) pages were passed by the reader
+ * and at most 2 w(k) are read beyond that point and unused; the sum of the
+ * earlier windows is at least w(k) - WINDOW_FIRST, therefore
+ *
+ *   pages read <= 16/7 * pages passed + WINDOW_FIRST		(growing)
+ *
+ * and once windows have reached their largest size m, what is read and unused
+ * never exceeds 2 m, while the reader has passed at least 3 m:
+ *
+ *   pages read <= pages passed + 2 m				(established)
+ *
+ * Waits.  A run of n pages in a row waits for the first page, for the second
+ * (now a stream), and at most once at each doubling, when the reader arrives
+ * before the pages do: 2 + log2(m / WINDOW_FIRST).  None of them but the first
+ * two is a miss: the page is in the page cache, its read under way.
+ *
+ * A miss inside the newest window says that its pages were evicted before
+ * they were used, or that another thread is about to bring them: the rest of
+ * the window is asked for again (pages that are there are not read twice) and
+ * the next one is halved.  A reader that jumps beyond its window halves it,
+ * too, and loses the stream when it jumps out of the smallest.
+ *
+ * Folios.  The order of folios grows by two from window to window as in
+ * page_cache_async_ra(), but a folio never reaches from before the zone into
+ * it: it would be mapped in one go and the zone passed unseen.
+ *
+ * Credit.  A file just opened is given what stock read-around would give it:
+ * its first miss reads a window of the largest size around the page, the next
+ * few read WINDOW_FIRST pages forward, so that a reader that starts anywhere
+ * waits once.  Those pages are paid from a credit of one largest window and
+ * CREDIT_TOUCHES touches, which is given back double when such a window's zone
+ * is entered and grows by one page for each largest window of a stream: a file
+ * read at random runs dry after a few misses, one read in runs never does.
+ * Files of CREDIT_SMALL pages or fewer have the credit to be read whole.
+ *
+ * Warm pages.  Before a window is sent ahead the page cache is asked whether
+ * its pages are there already.  It then starts at the first missing page, and
+ * if none is missing for two windows the stream is dropped: a walk over cached
+ * pages costs nothing.  The run of cached pages behind it will bring the
+ * stream back at full size at the first miss.
+ */
+#ifdef __KERNEL__
+#include <linux/kernel.h>
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+#include "engine.h"
+
+#define WINDOW_WEAK	2	/* pages, when one cached neighbour is all we know */
+#define WINDOW_FIRST	4	/* pages, when a stream was just recognised */
+#define CREDIT_TOUCHES	5	/* first touches with WINDOW_FIRST pages */
+#define CREDIT_SMALL	1024	/* pages in a file that may be read whole */
+#define CREDIT_LIMIT	4	/* largest windows that a file can save up */
+
+static unsigned long lower(unsigned long a, unsigned long b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned long higher(unsigned long a, unsigned long b)
+{
+	return a > b ? a : b;
+}
+
+/* log2, rounded down; @n > 0 */
+static unsigned int log2_floor(unsigned long n)
+{
+	unsigned int bits = 0;
+
+	while (n >>= 1)
+		bits++;
+	return bits;
+}
+
+static unsigned long align_down(unsigned long n, unsigned int order)
+{
+	return n >> order << order;
+}
+
+static unsigned long align_up(unsigned long n, unsigned int order)
+{
+	return align_down(n + (1UL << order) - 1, order);
+}
+
+static bool is_strided(const struct engine_stream *s)
+{
+	return s->step != 1 && s->step != -1;
+}
+
+static unsigned long largest(const struct engine_env *env)
+{
+	return higher(higher(env->max_pages, env->huge_pages), 1);
+}
+
+static unsigned long cached_run(const struct engine_env *env,
+				unsigned long page, int step, unsigned long max)
+{
+	if (page >= env->file_pages)	/* also one below page 0 */
+		return 0;
+	return env->cached_run(env->priv, page, step, max);
+}
+
+static void set_zone(struct engine_file *ef, struct engine_stream *s,
+		     unsigned long first, unsigned long pages)
+{
+	struct engine_zone *z = &ef->zones[s - ef->streams];
+
+	/* Empty before it moves: a reader between the stores sees no zone. */
+	WRITE_ONCE(z->pages, 0);
+	WRITE_ONCE(z->first, first);
+	WRITE_ONCE(z->pages, pages);
+}
+
+static void drop_stream(struct engine_file *ef, struct engine_stream *s)
+{
+	set_zone(ef, s, 0, 0);
+	s->size = 0;
+}
+
+/* Slots beyond a limit that was lowered are given up here as well. */
+static struct engine_stream *new_stream(struct engine_file *ef,
+					const struct engine_env *env, long step)
+{
+	struct engine_stream *s, *oldest = &ef->streams[0];
+	unsigned int i, limit = env->streams;
+
+	if (limit < 1 || limit > ENGINE_MAX_STREAMS)
+		limit = ENGINE_MAX_STREAMS;
+	for (i = limit; i < ef->nr_zones; i++)
+		drop_stream(ef, &ef->streams[i]);
+	for (i = 0; i < limit; i++) {
+		s = &ef->streams[i];
+		if (!s->size) {
+			oldest = s;
+			break;
+		}
+		if (ef->clock - s->stamp > ef->clock - oldest->stamp)
+			oldest = s;
+	}
+	drop_stream(ef, oldest);
+	if (limit < ef->nr_zones)
+		WRITE_ONCE(ef->nr_zones, limit);
+	if (ef->nr_zones <= (u32)(oldest - ef->streams))
+		WRITE_ONCE(ef->nr_zones, (u32)(oldest - ef->streams) + 1);
+	memset(oldest, 0, sizeof(*oldest));
+	oldest->step = (s32)step;
+	return oldest;
+}
+
+static void grow(struct engine_stream *s, const struct engine_env *env)
+{
+	s->want = (u32)lower(higher(2UL * s->want, WINDOW_FIRST), largest(env));
+}
+
+static bool established(const struct engine_stream *s)
+{
+	return s->full > 0;
+}
+
+static void place_forward(struct engine_file *ef, const struct engine_env *env,
+			  struct engine_stream *s, unsigned long from)
+{
+	unsigned long end = lower(from + s->want, env->file_pages), zone;
+
+	if (end < env->file_pages && align_down(end, s->order) > from)
+		end = align_down(end, s->order);
+	s->start = from;
+	s->size = end - from;
+	if (end == env->file_pages)
+		set_zone(ef, s, 0, 0);
+	else if (established(s))
+		set_zone(ef, s, from, s->size);
+	else {
+		zone = align_down(end - higher(s->size / 4, 1), s->order);
+		zone = higher(zone, from);
+		set_zone(ef, s, zone, end - zone);
+	}
+}
+
+/* The mirror of place_forward(): @from is the highest page of the window. */
+static void place_backward(struct engine_file *ef, struct engine_stream *s,
+			   unsigned long from)
+{
+	unsigned long end = from + 1, start, zone;
+
+	start = end - lower(s->want, end);
+	if (align_up(start, s->order) < end)
+		start = align_up(start, s->order);
+	s->start = start;
+	s->size = end - start;
+	if (!start)
+		set_zone(ef, s, 0, 0);
+	else if (established(s))
+		set_zone(ef, s, start, s->size);
+	else {
+		zone = align_up(start + higher(s->size / 4, 1), s->order);
+		zone = lower(zone, end);
+		set_zone(ef, s, start, zone - start);
+	}
+}
+
+/* How many of @n steps from @from stay in the file, @from counted. */
+static unsigned long steps_in_file(const struct engine_env *env,
+				   unsigned long from, long step,
+				   unsigned long n)
+{
+	if (step > 0)
+		return lower(n, (env->file_pages - 1 - from) / step + 1);
+	return lower(n, from / -step + 1);
+}
+
+static void place_strided(struct engine_file *ef, const struct engine_env *env,
+			  struct engine_stream *s, unsigned long from)
+{
+	unsigned long last, zone;
+
+	s->start = from;
+	s->size = steps_in_file(env, from, s->step, s->want);
+	last = from + (s->size - 1) * s->step;
+	if (steps_in_file(env, last, s->step, 2) < 2) {
+		set_zone(ef, s, 0, 0);
+		return;
+	}
+	zone = established(s) ? from :
+	       last - (higher(s->size / 4, 1) - 1) * s->step;
+	if (s->step > 0)
+		set_zone(ef, s, zone, last - zone + 1);
+	else
+		set_zone(ef, s, last, zone - last + 1);
+}
+
+/*
+ * Move stream @s to a window of s->want pages whose first page in the
+ * direction of the stream is @from, which lies in the file.
+ */
+static void advance(struct engine_file *ef, const struct engine_env *env,
+		    struct engine_stream *s, unsigned long from,
+		    enum engine_why why, struct engine_window *w)
+{
+	unsigned long limit = largest(env);
+	unsigned int order;
+
+	s->want = (u32)lower(higher(s->want, 1), limit);
+	if (established(s))
+		order = log2_floor(s->want);
+	else
+		order = s->want >= 16 ? log2_floor(s->want / 4) : 0;
+	s->order = (u8)lower(lower(s->order + 2, order), env->max_order);
+
+	if (is_strided(s)) {
+		s->order = 0;
+		place_strided(ef, env, s, from);
+	} else if (s->step > 0) {
+		place_forward(ef, env, s, from);
+	} else {
+		place_backward(ef, s, from);
+	}
+	s->stamp = ef->clock;
+
+	w->start = s->start;
+	w->pages = s->size;
+	w->step = s->step;
+	w->order = s->order;
+	w->mark = s->step == 1 && established(s);
+	w->why = why;
+}
+
+/*
+ * Huge pages: windows are whole blocks of env->huge_pages, aligned.  One huge
+ * page is mapped by one fault, so the zone is the block farthest on, and the
+ * block after it is read when the reader enters it.
+ */
+static void advance_huge(struct engine_file *ef, const struct engine_env *env,
+			 struct engine_stream *s, unsigned long from,
+			 unsigned long blocks, enum engine_why why,
+			 struct engine_window *w)
+{
+	unsigned int order = log2_floor(env->huge_pages);
+	unsigned long first = align_down(from, order), end, room;
+
+	s->want = (u32)(blocks << order);
+	s->order = (u8)order;
+	s->full = 1;
+	if (s->step > 0) {
+		end = lower(first + s->want, env->file_pages);
+		room = env->file_pages - end;
+	} else {
+		end = lower(first + env->huge_pages, env->file_pages);
+		first -= lower(first, s->want - env->huge_pages);
+		room = first;
+	}
+	s->start = first;
+	s->size = end - first;
+	s->stamp = ef->clock;
+	if (!room)
+		set_zone(ef, s, 0, 0);
+	else if (s->step > 0)
+		set_zone(ef, s, higher(first, end - lower(end, env->huge_pages)),
+			 lower(s->size, env->huge_pages));
+	else
+		set_zone(ef, s, first, lower(s->size, env->huge_pages));
+
+	w->start = first;
+	w->pages = s->size;
+	w->step = s->step;
+	w->order = order;
+	w->mark = false;
+	w->why = why;
+}
+
+/* First page after the newest window in the direction of the stream. */
+static unsigned long next_page(const struct engine_stream *s)
+{
+	if (is_strided(s))
+		return s->start + s->size * s->step;
+	return s->step > 0 ? s->start + s->size : s->start - 1;
+}
+
+/*
+ * How far @page lies along the stream, counted in its steps from the first
+ * page of the newest window; ULONG_MAX if it is not on its way.
+ */
+static unsigned long position(const struct engine_stream *s, unsigned long page)
+{
+	unsigned long step, d;
+
+	if (s->step == 1)
+		return page - s->start;
+	if (s->step == -1)
+		return s->start + s->size - 1 - page;
+	step = s->step > 0 ? (unsigned long)s->step : -(unsigned long)s->step;
+	d = s->step > 0 ? page - s->start : s->start - page;
+	return d % step ? -1UL : d / step;
+}
+
+static struct engine_stream *find_stream(struct engine_file *ef,
+					 unsigned long page)
+{
+	struct engine_stream *s, *near = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ef->nr_zones; i++) {
+		unsigned long at;
+
+		s = &ef->streams[i];
+		if (!s->size)
+			continue;
+		at = position(s, page);
+		if (at == s->size)
+			return s;
+		if (at < 2 * s->size)
+			near = s;
+	}
+	return near;
+}
+
+/* A miss on the way of stream @s; leaves w->pages 0 if it left the way. */
+static void late(struct engine_file *ef, const struct engine_env *env,
+		 struct engine_stream *s, unsigned long page,
+		 struct engine_window *w)
+{
+	unsigned long at = position(s, page);
+
+	if (at < s->size) {
+		/* Its pages went away, or are about to come: ask again. */
+		s->want = (u32)higher(s->want / 2, WINDOW_FIRST);
+		s->stamp = ef->clock;
+		w->start = s->step == -1 ? s->start : page;
+		w->pages = s->size - at;
+		w->step = s->step;
+		w->order = env->huge_pages ? s->order : 0;
+		w->mark = false;
+		w->why = ENGINE_LATE;
+		return;
+	}
+	if (at == s->size) {
+		grow(s, env);
+	} else if (s->want > WINDOW_FIRST) {
+		s->want = (u32)higher(s->want / 2, WINDOW_FIRST);
+		s->full = 0;
+	} else {
+		drop_stream(ef, s);
+		return;
+	}
+	if (env->huge_pages && !is_strided(s))
+		advance_huge(ef, env, s, page, 2, ENGINE_LATE, w);
+	else
+		advance(ef, env, s, page, ENGINE_LATE, w);
+}
+
+static bool was_recent(const struct engine_file *ef, unsigned long page)
+{
+	u32 i, n = ef->nr_recent < ENGINE_RECENT ? ef->nr_recent : ENGINE_RECENT;
+
+	for (i = 0; i < n; i++)
+		if (ef->recent[i] == page)
+			return true;
+	return false;
+}
+
+static void remember(struct engine_file *ef, unsigned long page)
+{
+	ef->recent[ef->nr_recent % ENGINE_RECENT] = page;
+	/* The count wraps into the upper half: the ring stays full. */
+	if (!++ef->nr_recent)
+		ef->nr_recent = ENGINE_RECENT;
+}
+
+/* The step of a run of three misses that ends at @page, or 0. */
+static long find_stride(const struct engine_file *ef, unsigned long page)
+{
+	u32 i, n = ef->nr_recent < ENGINE_RECENT ? ef->nr_recent : ENGINE_RECENT;
+
+	for (i = 0; i < n; i++) {
+		/* newest first, so that the newest rhythm wins */
+		unsigned long b = ef->recent[(ef->nr_recent - 1 - i) %
+					     ENGINE_RECENT];
+		long d = (long)(page - b);
+
+		if (d != (s32)d)
+			continue;
+		if ((d > 1 || d < -1) && was_recent(ef, b - d))
+			return d;
+	}
+	return 0;
+}
+
+/* A new stream whose window is about as large as what is cached behind it. */
+static void start_stream(struct engine_file *ef, const struct engine_env *env,
+			 long step, unsigned long page, bool recent,
+			 unsigned long run, struct engine_window *w)
+{
+	struct engine_stream *s = new_stream(ef, env, step);
+	unsigned long limit = largest(env);
+
+	if (env->huge_pages) {
+		advance_huge(ef, env, s, page, 2, ENGINE_START, w);
+		return;
+	}
+	s->want = recent ? WINDOW_FIRST : WINDOW_WEAK;
+	if (run >= WINDOW_FIRST)
+		s->want = (u32)lower(run, limit);
+	if (run >= limit && limit > WINDOW_FIRST) {
+		s->full = 1;
+		s->order = (u8)log2_floor(limit);
+	}
+	advance(ef, env, s, page, ENGINE_START, w);
+}
+
+/* Is the miss next to cached pages?  Then start a stream away from them. */
+static bool try_start(struct engine_file *ef, const struct engine_env *env,
+		      unsigned long page, struct engine_window *w)
+{
+	unsigned long low = page - 1, high = page + 1, below, above;
+	bool recent_below, recent_above, forward;
+
+	if (env->huge_pages) {
+		low = align_down(page, log2_floor(env->huge_pages)) - 1;
+		high = low + 1 + env->huge_pages;
+	}
+	below = env->restart ? cached_run(env, low, -1, largest(env)) : 0;
+	above = env->backward ? cached_run(env, high, 1, largest(env)) : 0;
+	recent_below = below && was_recent(ef, low);
+	recent_above = above && was_recent(ef, high);
+	if (env->random && !env->huge_pages) {
+		/* advised otherwise: no weak evidence */
+		below = recent_below ? below : 0;
+		above = recent_above ? above : 0;
+	}
+	if (!below && !above)
+		return false;
+	if (recent_below != recent_above)
+		forward = recent_below;
+	else
+		forward = below >= above;
+	if (forward)
+		start_stream(ef, env, 1, page, recent_below, below, w);
+	else
+		start_stream(ef, env, -1, page, recent_above, above, w);
+	remember(ef, page);
+	return true;
+}
+
+static u32 first_credit(const struct engine_env *env)
+{
+	unsigned long touches = CREDIT_TOUCHES * (WINDOW_FIRST - 1);
+
+	if (env->file_pages <= CREDIT_SMALL)
+		return (u32)higher(env->file_pages, largest(env) + touches);
+	return (u32)(largest(env) - 1 + touches);
+}
+
+static void earn(struct engine_file *ef, const struct engine_env *env, u32 pages)
+{
+	ef->credit = (u32)higher(ef->credit,
+				 lower(ef->credit + pages,
+				       CREDIT_LIMIT * largest(env)));
+}
+
+/* A miss without any evidence: the page alone, or more on credit. */
+static void first_touch(struct engine_file *ef, const struct engine_env *env,
+			unsigned long page, struct engine_window *w)
+{
+	unsigned long limit = largest(env), start = page, pages = 1;
+	struct engine_stream *s;
+
+	if (env->huge_pages) {
+		s = new_stream(ef, env, 1);
+		advance_huge(ef, env, s, page, ef->clock == 1 && !env->random ?
+			     2 : 1, ENGINE_FIRST, w);
+		if (ef->clock != 1)
+			drop_stream(ef, s);
+		return;
+	}
+	w->start = page;
+	w->pages = 1;
+	w->step = 1;
+	w->order = 0;
+	w->mark = false;
+	w->why = ENGINE_FIRST;
+	if (env->random)
+		return;
+
+	if (env->sequential) {
+		/* the user vouches for the pages after this one */
+		pages = limit;
+	} else if (ef->credit >= limit - 1 && limit > WINDOW_FIRST) {
+		start = page - lower(page, limit / 2);
+		pages = limit;
+	} else if (ef->credit >= WINDOW_FIRST - 1) {
+		pages = lower(WINDOW_FIRST, limit);
+	}
+	if (pages <= 1)
+		return;
+
+	s = new_stream(ef, env, 1);
+	s->want = (u32)pages;
+	advance(ef, env, s, start, ENGINE_FIRST, w);
+	/* small folios: nothing is known of the pages around */
+	s->order = 0;
+	w->order = 0;
+	if (!env->sequential) {
+		s->debt = (u32)lower(w->pages - 1, ef->credit);
+		ef->credit -= s->debt;
+	}
+}
+
+void engine_init(struct engine_file *ef)
+{
+	memset(ef, 0, sizeof(*ef));
+}
+
+void engine_miss(struct engine_file *ef, const struct engine_env *env,
+		 unsigned long page, struct engine_window *w)
+{
+	struct engine_stream *s;
+	long step;
+
+	w->pages = 0;
+	if (!ef->clock++)
+		ef->credit = first_credit(env);
+
+	s = find_stream(ef, page);
+	if (s) {
+		late(ef, env, s, page, w);
+		if (w->pages)
+			return;
+	}
+	if (try_start(ef, env, page, w))
+		return;
+	step = env->stride && !env->huge_pages ? find_stride(ef, page) : 0;
+	remember(ef, page);
+	if (step) {
+		s = new_stream(ef, env, step);
+		s->want = WINDOW_FIRST;
+		advance(ef, env, s, page, ENGINE_START, w);
+		return;
+	}
+	first_touch(ef, env, page, w);
+}
+
+/* Skip what is cached of the way ahead; false if nothing is to be read. */
+static bool skip_cached(const struct engine_env *env,
+			const struct engine_stream *s, unsigned long *from)
+{
+	unsigned long run, far = 2UL * higher(s->want, largest(env));
+
+	if (*from >= env->file_pages)
+		return false;
+	if (is_strided(s))
+		return !cached_run(env, *from, 1, 1);
+	run = cached_run(env, *from, s->step, far);
+	if (run >= far)
+		return false;
+	*from += run * s->step;
+	return *from < env->file_pages;
+}
+
+/* A mark of a stream that is not in the table, or of a read() */
+static void adopt(struct engine_file *ef, const struct engine_env *env,
+		  unsigned long page, struct engine_window *w)
+{
+	unsigned long limit = largest(env), run, next;
+	struct engine_stream *s;
+
+	if (!env->restart || env->random)
+		return;
+	run = cached_run(env, page, 1, 2 * limit);
+	next = page + run;
+	if (!run || run >= 2 * limit || next >= env->file_pages)
+		return;
+	s = find_stream(ef, next);
+	if (s)
+		return;
+	s = new_stream(ef, env, 1);
+	s->want = (u32)lower(higher(2 * run, WINDOW_FIRST), limit);
+	if (run >= limit / 2 && limit > WINDOW_FIRST) {
+		s->full = 1;
+		s->order = (u8)log2_floor(limit);
+	}
+	advance(ef, env, s, next, ENGINE_AHEAD, w);
+}
+
+void engine_hit(struct engine_file *ef, const struct engine_env *env,
+		unsigned long page, bool marked, struct engine_window *w)
+{
+	struct engine_stream *s;
+	unsigned long from;
+	unsigned int i;
+
+	w->pages = 0;
+	if (!ef->clock++)
+		ef->credit = first_credit(env);
+
+	for (i = 0; i < ef->nr_zones; i++)
+		if (page - ef->zones[i].first < ef->zones[i].pages)
+			break;
+	if (i == ef->nr_zones) {
+		if (marked)
+			adopt(ef, env, page, w);
+		return;
+	}
+
+	s = &ef->streams[i];
+	if (s->debt) {
+		earn(ef, env, 2 * s->debt);
+		s->debt = 0;
+	}
+	if (s->want >= largest(env)) {
+		s->full = 1;
+		earn(ef, env, 1);
+	}
+	from = next_page(s);
+	if (!skip_cached(env, s, &from)) {
+		drop_stream(ef, s);
+		return;
+	}
+	if (env->huge_pages && !is_strided(s)) {
+		advance_huge(ef, env, s, from,
+			     higher(env->max_pages / env->huge_pages, 1),
+			     ENGINE_AHEAD, w);
+		return;
+	}
+	grow(s, env);
+	advance(ef, env, s, from, ENGINE_AHEAD, w);
+}
+
+void engine_zone_clip(const struct engine_file *ef, unsigned long page,
+		      unsigned long *first, unsigned long *last)
+{
+	u32 i, nr = READ_ONCE(ef->nr_zones);
+
+	for (i = 0; i < nr; i++) {
+		const struct engine_zone *z = &ef->zones[i];
+		unsigned long zone = READ_ONCE(z->first);
+		unsigned long pages = READ_ONCE(z->pages);
+
+		if (!pages)
+			continue;
+		if (zone > page)
+			*last = lower(*last, zone - 1);
+		else if (zone + pages <= page)
+			*first = higher(*first, zone + pages);
+	}
+}
+
+unsigned int engine_streams_in_use(const struct engine_file *ef)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ENGINE_MAX_STREAMS; i++)
+		n += READ_ONCE(ef->streams[i].size) != 0;
+	return n;
+}

@@ -268,6 +268,29 @@ static void place_strided(struct engine_file *ef, const struct engine_env *env,
 		set_zone(ef, s, last, zone - last + 1);
 }
 
+/* First page after the newest window in the direction of the stream. */
+static unsigned long next_page(const struct engine_stream *s)
+{
+	if (is_strided(s))
+		return s->start + s->size * s->step;
+	return s->step > 0 ? s->start + s->size : s->start - 1;
+}
+
+/*
+ * Stream @s is about to go on from page @from: if another one would, too, both
+ * follow one reader.  Left alone they would read ahead of each other.
+ */
+static void drop_twins(struct engine_file *ef, const struct engine_stream *s,
+		       unsigned long from)
+{
+	struct engine_stream *twin;
+
+	for (twin = ef->streams; twin < ef->streams + ef->nr_zones; twin++)
+		if (twin != s && twin->size && twin->step == s->step &&
+		    next_page(twin) == from)
+			drop_stream(ef, twin);
+}
+
 /*
  * Move stream @s to a window of s->want pages whose first page in the
  * direction of the stream is @from, which lies in the file.
@@ -279,6 +302,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	unsigned long limit = largest(env);
 	unsigned int order;
 
+	drop_twins(ef, s, from);
 	s->want = (u32)lower(higher(s->want, 1), limit);
 	if (established(s))
 		order = log2_floor(s->want);
@@ -317,6 +341,7 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	unsigned int order = log2_floor(env->huge_pages);
 	unsigned long first = align_down(from, order), end, room;
 
+	drop_twins(ef, s, from);
 	s->want = (u32)(blocks << order);
 	s->order = (u8)order;
 	s->full = 1;
@@ -345,14 +370,6 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	w->order = order;
 	w->mark = false;
 	w->why = why;
-}
-
-/* First page after the newest window in the direction of the stream. */
-static unsigned long next_page(const struct engine_stream *s)
-{
-	if (is_strided(s))
-		return s->start + s->size * s->step;
-	return s->step > 0 ? s->start + s->size : s->start - 1;
 }
 
 /*

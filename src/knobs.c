@@ -269,9 +269,16 @@ static int get_filesystems(char *buf, const struct kernel_param *kp)
 	return n;
 }
 
+/* Called when the module is gone, or its load failed. */
+static void free_filesystems(void *arg)
+{
+	kfree(rcu_dereference_protected(fs_list, true));
+}
+
 static const struct kernel_param_ops filesystems_ops = {
 	.set = set_filesystems,
 	.get = get_filesystems,
+	.free = free_filesystems,
 };
 
 /*
@@ -372,9 +379,4 @@ int knobs_stop(void)
 		enabled = false;
 	mutex_unlock(&enabled_lock);
 	return err;
-}
-
-void knobs_exit(void)
-{
-	kfree(rcu_dereference_protected(fs_list, true));
 }

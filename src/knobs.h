@@ -56,9 +56,4 @@ int knobs_start(int (*switch_to)(bool on));
  */
 int knobs_stop(void);
 
-/**
- * knobs_exit() - free what the knobs hold; may sleep
- */
-void knobs_exit(void);
-
 #endif

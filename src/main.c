@@ -28,7 +28,7 @@ static int __init mmapra_init(void)
 
 	err = openfiles_init(knobs.files);
 	if (err)
-		goto out;
+		return err;
 	err = window_init();
 	if (err)
 		goto out_files;
@@ -46,8 +46,6 @@ out_window:
 	window_exit();
 out_files:
 	openfiles_exit();
-out:
-	knobs_exit();
 	return err;
 }
 
@@ -63,7 +61,6 @@ static void __exit mmapra_exit(void)
 	stats_exit();
 	window_exit();
 	openfiles_exit();
-	knobs_exit();
 }
 
 module_init(mmapra_init);

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Negative controls: engines with a fault put in. The tests must tell each from the real one: at least one test that
+# the real engine passes has to fail.
+#   mutants.sh OUT SEED
+set -u
+out=$1 seed=$2
+here=$(cd "$(dirname "$0")" && pwd)
+engine=$here/../../src/engine.c
+dir=$out/mutants
+mkdir -p "$dir"
+
+# name | what is wrong with it | sed script, which must change engine.c or engine.h
+mutants=(
+	"zone-never|no zone is ever set|s/WRITE_ONCE(z->pages, pages)/WRITE_ONCE(z->pages, 0)/"
+	"zone-whole|zones are whole windows from the start|/^static bool established/,/^}/s/return .*/return s || 1;/"
+	"zone-quarter|zones stay a quarter of the window|/^static bool established/,/^}/s/return .*/return s \&\& 0;/"
+	"zone-outside|zones reach a page too far|s/set_zone(ef, s, zone, end - zone)/set_zone(ef, s, zone, end - zone + 1)/"
+	"zone-unaligned|zones do not start with a folio|s/zone = align_down(end - higher(s->size \/ 4, 1), s->order)/zone = end - higher(s->size \/ 4, 1)/"
+	"grow-not|windows do not grow|s/higher(2UL \* s->want, WINDOW_FIRST)/higher(s->want, WINDOW_FIRST)/"
+	"grow-fourfold|windows grow fourfold|s/higher(2UL \* s->want, WINDOW_FIRST)/higher(4UL * s->want, WINDOW_FIRST)/"
+	"grow-unlimited|windows grow beyond the largest|s/s->want = (u32)lower(higher(s->want, 1), limit)/s->want = (u32)higher(s->want, 1); (void)limit/; s/s->want = (u32)lower(higher(2UL \* s->want, WINDOW_FIRST), largest(env))/s->want = 2 * s->want; (void)env/"
+	"backward-never|no stream goes backward|s/above = env->backward ?/above = 0 \&\& env->backward ?/"
+	"backward-always|the knob is not heeded|s/above = env->backward ?/above = env->backward || 1 ?/"
+	"restart-never|no stream starts forward|s/below = env->restart ?/below = 0 \&\& env->restart ?/"
+	"stride-never|strides are not seen|s/step = env->stride \&\&/step = 0 \&\& env->stride \&\&/"
+	"stride-beyond|strides go on past the end of the file|s/\/ step + 1)/\/ step + 2)/"
+	"forgets-misses|the last misses are not remembered|/^static void remember/,/^}/s/if (!++ef->nr_recent)/if (0)/"
+	"start-large|streams start with the largest window|s/s->want = recent ? WINDOW_FIRST : WINDOW_WEAK/s->want = (u32)limit; (void)recent/"
+	"credit-endless|what is read on credit is not paid|s/ef->credit -= s->debt;//"
+	"credit-none|a fresh file has no credit|s/ef->credit = first_credit(env)/ef->credit = 0 * first_credit(env)/"
+	"jump-rewarded|who jumps ahead gets the next size|s/s->want = (u32)higher(s->want \/ 2, WINDOW_FIRST);/grow(s, env);/"
+	"limit-ignored|more streams than permitted|s/limit = env->streams;/limit = ENGINE_MAX_STREAMS + 0 * env->streams;/"
+	"oldest-not|the newest stream is replaced|s/if (ef->clock - s->stamp > ef->clock - oldest->stamp)/if (ef->clock - s->stamp < ef->clock - oldest->stamp)/"
+	"twins|two streams follow one reader|/^static void drop_twins/,/^}/s/if (twin != s/if (0 \&\& twin != s/"
+	"cached-again|pages that are there are asked for|s/if (run >= far)/if (run >= far \&\& far > 100000)/; s/\*from += run \* s->step/*from += 0 * run/"
+	"clip-above|fault-around takes the first page of a zone|s/\*last = lower(\*last, zone - 1)/*last = lower(*last, zone)/"
+	"clip-below|fault-around takes the last page of a zone|s/\*first = higher(\*first, zone + pages)/*first = higher(*first, zone + pages - 1)/"
+	"near-blind|a zone that starts with the last page is not near|s/last >= zone)/last > zone)/"
+	"contains-blind|the first page of a zone is not in it|s/if (page - READ_ONCE(z->first) < READ_ONCE(z->pages))/if (page - READ_ONCE(z->first) - 1 < READ_ONCE(z->pages))/"
+	"backward-off|backward windows miss their first page|/^static void place_backward/,/^}/s/end = from + 1, start/end = from, start/"
+	"end-of-file|forward windows pass the end of the file|s/end = lower(from + s->want, env->file_pages), zone/end = from + s->want, zone/"
+	"order-unlimited|folios larger than the file takes|s/lower(lower(s->order + 2, order), env->max_order)/lower(s->order + 2, order)/"
+	"hint-ignored|reads around, advised random|s/if (env->random)/if (0 \&\& env->random)/"
+	"huge-unaligned|huge windows start anywhere|s/unsigned long first = align_down(from, order), end, room;/unsigned long first = from, end, room;/"
+)
+
+# What is inline in engine.h is in every object.
+build() {
+	local name=$1 from=$2 objects="$out/fast/[!e]*.o $out/fast/engine_test.o"
+	${CC:-gcc} -std=gnu11 -w -O1 -I"$from" -c -o "$dir/$name.o" "$from/engine.c" || return
+	if ! cmp -s "$from/engine.h" "${engine%.c}.h"; then
+		# its guard keeps the real one out
+		${CC:-gcc} -std=gnu11 -w -O1 -include "$from/engine.h" -o "$dir/$name" "$dir/$name.o" \
+			"$here"/*.c "$here/../cases.c"
+		return
+	fi
+	# shellcheck disable=SC2086 # a pattern
+	${CC:-gcc} -o "$dir/$name" "$dir/$name.o" $objects
+}
+
+# Build one and print the names of the tests that fail.
+failing() {
+	local name=$1 from=$2
+	if ! build "$name" "$from" > "$dir/$name.log" 2>&1; then
+		echo does-not-build
+		return
+	fi
+	{
+		timeout 60 "$dir/$name" cases
+		timeout 60 "$dir/$name" invariants "$seed" 4000
+		timeout 60 "$dir/$name" regret "$seed" 40000
+	} > "$dir/$name.log" 2>&1
+	sed -n 's/^not ok //p' "$dir/$name.log" | sort
+}
+
+one() {
+	local name what script
+	IFS='|' read -r name what _ <<< "$1"
+	script=${1#*|*|}
+	mkdir -p "$dir/$name.src"
+	cp "$engine" "${engine%.c}.h" "$dir/$name.src/"
+	sed -i -e "$script" "$dir/$name.src/engine.c" "$dir/$name.src/engine.h"
+	if cmp -s "$engine" "$dir/$name.src/engine.c" && cmp -s "${engine%.c}.h" "$dir/$name.src/engine.h"; then
+		echo "# the script of mutant $name changes nothing: engine.c has moved on"
+		echo "not ok mutant-$name"
+		return
+	fi
+	failing "$name" "$dir/$name.src" > "$dir/$name.failing"
+	if grep -q does-not-build "$dir/$name.failing"; then
+		sed 's/^/# /' "$dir/$name.log"
+		echo "not ok mutant-$name"
+	elif comm -13 "$dir/real.failing" "$dir/$name.failing" | grep . > "$dir/$name.caught"; then
+		echo "# $what: caught by $(paste -sd' ' "$dir/$name.caught" | cut -c1-120)"
+		echo "ok mutant-$name"
+	else
+		echo "# $what: no test that the real engine passes fails"
+		echo "not ok mutant-$name"
+	fi
+}
+
+failing real "${engine%/*}" > "$dir/real.failing"
+slots=$(nproc)
+for mutant in "${mutants[@]}"; do
+	one "$mutant" > "$dir/${mutant%%|*}.result" &
+	[ "$(jobs -rp | wc -l)" -lt "$slots" ] || wait -n
+done
+wait
+status=0
+for mutant in "${mutants[@]}"; do
+	cat "$dir/${mutant%%|*}.result"
+	! grep -q '^not ok' "$dir/${mutant%%|*}.result" || status=1
+done
+exit $status

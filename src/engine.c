@@ -27,12 +27,14 @@
  *
  * Ahead of the reader.  Each window has a zone, its part nearest to the next
  * window.  A fault that enters the zone sends the next window on its way,
- * twice as large as the one before, up to the largest.  While windows still
- * grow the zone is the last quarter; once a window of the largest size has
- * been used up to its zone, the zone is the whole newest window, so that one
- * window is in flight or ready while the reader is in the one before.  The
- * caller keeps fault-around from mapping pages in a zone, else the reader
- * would pass through it without a fault.
+ * twice as large as the one before, up to the largest.  The zone is the last
+ * quarter.  Once WINDOWS_FULL windows of the largest size in a row have been
+ * used up to their zones, the stream is established: the zone is the whole
+ * newest window then, so that one window is in flight or ready while the
+ * reader is in the one before.  A reader that misses, having skipped the zone
+ * or lost its pages, has to establish itself again.  The caller keeps
+ * fault-around from mapping pages in a zone, else the reader would pass
+ * through it without a fault.
  *
  * Regret.  For a stream, let w(k) be its windows and let the reader stop
  * anywhere.  w(k+1) <= 2 w(k) is read only when the zone of w(k) was entered,
@@ -40,17 +42,22 @@
  * and at most 2 w(k) are read beyond that point and unused; the sum of the
  * earlier windows is at least w(k) - WINDOW_FIRST, therefore
  *
- *   pages read <= 16/7 * pages passed + WINDOW_FIRST		(growing)
+ *   pages read <= 16/7 * pages passed + WINDOW_FIRST
  *
- * and once windows have reached their largest size m, what is read and unused
- * never exceeds 2 m, while the reader has passed at least 3 m:
+ * and a little more where folios round the zone up: 5/2, or 20/7 for a stream
+ * that did not start with WINDOW_FIRST pages.  An established stream has WINDOWS_FULL windows of the largest size m
+ * behind it, and at most two of that size are read and unused:
  *
- *   pages read <= pages passed + 2 m				(established)
+ *   pages read <= pages passed + 2 m <= 9/8 * pages passed + WINDOW_FIRST
+ *
+ * "Passed" is what lies between the first page and the last one that the
+ * reader asked for: one that leaves out pages on its way still moves on.
  *
  * Waits.  A run of n pages in a row waits for the first page, for the second
- * (now a stream), and at most once at each doubling, when the reader arrives
- * before the pages do: 2 + log2(m / WINDOW_FIRST).  None of them but the first
- * two is a miss: the page is in the page cache, its read under way.
+ * (now a stream), and at most once for each window up to the first of the
+ * largest size, when the reader arrives before the pages do:
+ * 3 + log2(m / WINDOW_FIRST).  None of them but the first two is a miss: the
+ * page is in the page cache, its read under way.
  *
  * A miss inside the newest window says that its pages were evicted before
  * they were used, or that another thread is about to bring them: the rest of
@@ -60,7 +67,9 @@
  *
  * Folios.  The order of folios grows by two from window to window as in
  * page_cache_async_ra(), but a folio never reaches from before the zone into
- * it: it would be mapped in one go and the zone passed unseen.
+ * it: it would be mapped in one go and the zone passed unseen.  Windows end,
+ * and zones begin, where a folio of that order would, whether the file can
+ * have it or not: where a reader stops is as often as not such a place.
  *
  * Credit.  A file just opened is given what stock read-around would give it:
  * its first miss reads a window of the largest size around the page, the next
@@ -87,6 +96,7 @@
 
 #define WINDOW_WEAK	2	/* pages, when one cached neighbour is all we know */
 #define WINDOW_FIRST	4	/* pages, when a stream was just recognised */
+#define WINDOWS_FULL	16	/* of the largest size in a row: established */
 #define CREDIT_TOUCHES	5	/* first touches with WINDOW_FIRST pages */
 #define CREDIT_SMALL	1024	/* pages in a file that may be read whole */
 #define CREDIT_LIMIT	4	/* largest windows that a file can save up */
@@ -193,7 +203,7 @@ static void grow(struct engine_stream *s, const struct engine_env *env)
 
 static bool established(const struct engine_stream *s)
 {
-	return s->full > 0;
+	return s->full >= WINDOWS_FULL;
 }
 
 static void place_forward(struct engine_file *ef, const struct engine_env *env,
@@ -278,16 +288,17 @@ static unsigned long next_page(const struct engine_stream *s)
 
 /*
  * Stream @s is about to go on from page @from: if another one would, too, both
- * follow one reader.  Left alone they would read ahead of each other.
+ * follow one reader.  Left alone they would read ahead of each other.  Both
+ * are to go on in the same block of 2^@order pages.
  */
 static void drop_twins(struct engine_file *ef, const struct engine_stream *s,
-		       unsigned long from)
+		       unsigned long from, unsigned int order)
 {
 	struct engine_stream *twin;
 
 	for (twin = ef->streams; twin < ef->streams + ef->nr_zones; twin++)
 		if (twin != s && twin->size && twin->step == s->step &&
-		    next_page(twin) == from)
+		    next_page(twin) >> order == from >> order)
 			drop_stream(ef, twin);
 }
 
@@ -302,13 +313,13 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	unsigned long limit = largest(env);
 	unsigned int order;
 
-	drop_twins(ef, s, from);
+	drop_twins(ef, s, from, 0);
 	s->want = (u32)lower(higher(s->want, 1), limit);
 	if (established(s))
 		order = log2_floor(s->want);
 	else
 		order = s->want >= 16 ? log2_floor(s->want / 4) : 0;
-	s->order = (u8)lower(lower(s->order + 2, order), env->max_order);
+	s->order = (u8)lower(s->order + 2, order);
 
 	if (is_strided(s)) {
 		s->order = 0;
@@ -323,7 +334,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	w->start = s->start;
 	w->pages = s->size;
 	w->step = s->step;
-	w->order = s->order;
+	w->order = (unsigned int)lower(s->order, env->max_order);
 	w->mark = s->step == 1 && established(s);
 	w->why = why;
 }
@@ -341,10 +352,9 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	unsigned int order = log2_floor(env->huge_pages);
 	unsigned long first = align_down(from, order), end, room;
 
-	drop_twins(ef, s, from);
+	drop_twins(ef, s, from, order);
 	s->want = (u32)(blocks << order);
 	s->order = (u8)order;
-	s->full = 1;
 	if (s->step > 0) {
 		end = lower(first + s->want, env->file_pages);
 		room = env->file_pages - end;
@@ -417,12 +427,13 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 {
 	unsigned long at = position(s, page);
 
+	s->full = 0;
 	if (at < s->size) {
 		/* Its pages went away, or are about to come: ask again. */
 		s->want = (u32)higher(s->want / 2, WINDOW_FIRST);
 		s->stamp = ef->clock;
-		w->start = s->step == -1 ? s->start : page;
-		w->pages = s->size - at;
+		w->pages = lower(s->size - at, largest(env));
+		w->start = s->step == -1 ? page - (w->pages - 1) : page;
 		w->step = s->step;
 		w->order = env->huge_pages ? s->order : 0;
 		w->mark = false;
@@ -433,7 +444,6 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 		grow(s, env);
 	} else if (s->want > WINDOW_FIRST) {
 		s->want = (u32)higher(s->want / 2, WINDOW_FIRST);
-		s->full = 0;
 	} else {
 		drop_stream(ef, s);
 		return;
@@ -496,10 +506,6 @@ static void start_stream(struct engine_file *ef, const struct engine_env *env,
 	s->want = recent ? WINDOW_FIRST : WINDOW_WEAK;
 	if (run >= WINDOW_FIRST)
 		s->want = (u32)lower(run, limit);
-	if (run >= limit && limit > WINDOW_FIRST) {
-		s->full = 1;
-		s->order = (u8)log2_floor(limit);
-	}
 	advance(ef, env, s, page, ENGINE_START, w);
 }
 
@@ -670,10 +676,6 @@ static void adopt(struct engine_file *ef, const struct engine_env *env,
 		return;
 	s = new_stream(ef, env, 1);
 	s->want = (u32)lower(higher(2 * run, WINDOW_FIRST), limit);
-	if (run >= limit / 2 && limit > WINDOW_FIRST) {
-		s->full = 1;
-		s->order = (u8)log2_floor(limit);
-	}
 	advance(ef, env, s, next, ENGINE_AHEAD, w);
 }
 
@@ -703,7 +705,8 @@ void engine_hit(struct engine_file *ef, const struct engine_env *env,
 		s->debt = 0;
 	}
 	if (s->want >= largest(env)) {
-		s->full = 1;
+		if (s->full < WINDOWS_FULL)
+			s->full++;
 		earn(ef, env, 1);
 	}
 	from = next_page(s);

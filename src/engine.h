@@ -51,8 +51,10 @@ struct engine_zone {
  * @step:	+1 towards higher offsets, -1 towards lower ones; other values
  *		are the distance between the pages of a strided stream
  * @debt:	pages taken from the file's credit, given back when used
- * @order:	log2 of the pages in a folio of the newest window
- * @full:	windows of the largest size in a row that were entered
+ * @order:	log2 of the pages in a folio of the newest window, if the file
+ *		could have any
+ * @full:	windows of the largest size in a row that were used up to their
+ *		zones, as far as it matters
  */
 struct engine_stream {
 	unsigned long start;

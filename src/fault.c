@@ -105,8 +105,6 @@ static __always_inline bool want_map_pages(const struct vm_fault *vmf,
 {
 	struct file_entry *entry;
 
-	if (vmf->flags & FAULT_FLAG_TRIED)
-		return false;
 	entry = openfiles_peek(vmf->vma->vm_file);
 	return entry && engine_zone_near(&entry->engine, first, last);
 }
@@ -367,6 +365,7 @@ static vm_fault_t wrap_fault(struct vm_fault *vmf)
 static vm_fault_t wrap_map_pages(struct vm_fault *vmf, pgoff_t first,
 				 pgoff_t last)
 {
+	const unsigned long flags = vmf->vma->vm_flags;
 	struct file_entry *entry;
 	vm_fault_t ret;
 
@@ -375,7 +374,8 @@ static vm_fault_t wrap_map_pages(struct vm_fault *vmf, pgoff_t first,
 		return 0;
 	}
 	entry = openfiles_peek(vmf->vma->vm_file);
-	if (entry && !(vmf->vma->vm_flags & (VM_EXEC | VM_RAND_READ))) {
+	if (entry && !(flags & VM_EXEC) &&
+	    (!(flags & VM_RAND_READ) || READ_ONCE(knobs.verify_random))) {
 		if (engine_zone_contains(&entry->engine, vmf->pgoff))
 			return 0;
 		engine_zone_clip(&entry->engine, vmf->pgoff, &first, &last);

@@ -13,12 +13,10 @@
 /**
  * struct watch - what is known from before the call
  * @before:	the engine's state then
- * @largest:	largest window that any env of this trace has permitted
  * @why:	first thing wrong
  */
 struct watch {
 	struct engine_file before;
-	unsigned long largest;
 	struct rng rng;
 	char *why;
 	size_t size;
@@ -68,6 +66,7 @@ static void check_window(struct watch *x, const struct cache *c,
 	const struct engine_window *w = &e->w;
 	const struct engine_env *env = &c->env;
 	unsigned long first = w->start, last, most;
+	unsigned int i;
 
 	if (e->missing)
 		EXPECT(x, w->pages, "miss of %lu: no window", e->page);
@@ -99,9 +98,6 @@ static void check_window(struct watch *x, const struct cache *c,
 	most = largest_window(env);
 	if (env->huge_pages && 2 * env->huge_pages > most)
 		most = 2 * env->huge_pages;
-	/* a window is asked for again as large as it was */
-	if (w->why == ENGINE_LATE && x->largest > most)
-		most = x->largest;
 	EXPECT(x, w->pages <= most, "window of %lu pages, %lu allowed, why %d",
 	       w->pages, most, w->why);
 
@@ -113,6 +109,22 @@ static void check_window(struct watch *x, const struct cache *c,
 		       w->order, w->mark);
 	if (w->mark)
 		EXPECT(x, w->step == 1, "mark with step %ld", w->step);
+
+	/* who left out pages gets a smaller window, not a larger one */
+	if (w->why == ENGINE_LATE && w->step == 1 && !env->huge_pages)
+		for (i = 0; i < x->before.nr_zones; i++) {
+			const struct engine_stream *s = &x->before.streams[i];
+
+			most = s->want / 2 > WINDOW_FIRST ? s->want / 2 :
+							    WINDOW_FIRST;
+			if (c->ef->streams[i].start != w->start ||
+			    s->start == w->start || s->step != 1 || !s->size)
+				continue;
+			EXPECT(x, w->start == s->start + s->size ||
+			       w->pages <= most,
+			       "%lu pages after a jump from %lu +%lu to %lu",
+			       w->pages, s->start, s->size, w->start);
+		}
 
 	/* what a hint or a knob forbids */
 	if (env->random && w->why == ENGINE_FIRST && !env->huge_pages)
@@ -189,10 +201,9 @@ static void check_streams(struct watch *x, const struct cache *c,
 			       z->first + z->pages, s->order);
 	}
 	/*
-	 * Two that are about to go the same way would follow one reader.  Not
-	 * for huge pages, see known.c.
+	 * Two that are about to go the same way would follow one reader.
 	 */
-	for (j = 0; j < ef->nr_zones && w->pages && !c->env.huge_pages; j++) {
+	for (j = 0; j < ef->nr_zones && w->pages; j++) {
 		const struct engine_stream *s = &ef->streams[j];
 
 		if (!s->size || s->step != w->step || s->start == w->start ||
@@ -270,13 +281,8 @@ static void check_zones(struct watch *x, const struct cache *c,
 static void watch(struct cache *c, const struct cache_event *e)
 {
 	struct watch *x = c->watcher;
-	unsigned long now = largest_window(&c->env);
 	unsigned int i;
 
-	if (c->env.huge_pages && 2 * c->env.huge_pages > now)
-		now = 2 * c->env.huge_pages;
-	if (now > x->largest)
-		x->largest = now;
 	if (x->bad)
 		return;
 	check_window(x, c, e);

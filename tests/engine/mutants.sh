@@ -40,7 +40,7 @@ mutants=(
 	"contains-blind|the first page of a zone is not in it|s/if (page - READ_ONCE(z->first) < READ_ONCE(z->pages))/if (page - READ_ONCE(z->first) - 1 < READ_ONCE(z->pages))/"
 	"backward-off|backward windows miss their first page|/^static void place_backward/,/^}/s/end = from + 1, start/end = from, start/"
 	"end-of-file|forward windows pass the end of the file|s/end = lower(from + s->want, env->file_pages), zone/end = from + s->want, zone/"
-	"order-unlimited|folios larger than the file takes|s/lower(lower(s->order + 2, order), env->max_order)/lower(s->order + 2, order)/"
+	"order-unlimited|folios larger than the file takes|s/w->order = (unsigned int)lower(s->order, env->max_order)/w->order = s->order/"
 	"hint-ignored|reads around, advised random|s/if (env->random)/if (0 \&\& env->random)/"
 	"huge-unaligned|huge windows start anywhere|s/unsigned long first = align_down(from, order), end, room;/unsigned long first = from, end, room;/"
 )

@@ -40,13 +40,10 @@ static unsigned int log2_up(unsigned long n)
  * a search of all alignments found for a run that starts from nothing, and no
  * more than 20/7 for one that starts with any other window.
  */
-static unsigned long growing_limit(const struct engine_env *env,
-				   unsigned long passed, unsigned long first)
+static unsigned long growing_limit(unsigned long passed, unsigned long first)
 {
-	unsigned long times_14 = 32 * passed;
+	unsigned long times_14 = (first <= WINDOW_FIRST ? 35 : 40) * passed;
 
-	if (env->max_order)
-		times_14 = (first <= WINDOW_FIRST ? 35 : 40) * passed;
 	if (first <= WINDOW_FIRST)
 		return times_14 / 14 + WINDOW_FIRST;
 	return (times_14 + 18 * first) / 14;
@@ -158,7 +155,7 @@ static bool run_holds(struct cache *c, const struct trace *t, char *why,
 			    c->n.misses, t->nr, misses);
 	got = c->n.pages;
 	/* what came before the stream was one page at a time */
-	limit = growing_limit(&t->env, n, WINDOW_FIRST);
+	limit = growing_limit(n, WINDOW_FIRST);
 	if (got > limit)
 		return FAIL("%lu pages read for a run of %u, %lu allowed", got,
 			    t->nr, limit);
@@ -167,8 +164,8 @@ static bool run_holds(struct cache *c, const struct trace *t, char *why,
 		return FAIL("%lu pages read for a run of %u, largest window %lu",
 			    got, t->nr, m);
 	limit = n / m + 2 + log2_up(m) + misses;
-	if (t->env.max_order && !strided(t->step[0]))
-		/* windows end where a folio does */
+	if (!strided(t->step[0]))
+		/* windows end where a folio would */
 		limit = 2 * n / m + 2 + log2_up(m) + misses;
 	if (windows_ahead(c) > limit)
 		return FAIL("%lu windows for a run of %u, %lu allowed",
@@ -208,11 +205,10 @@ static void make_run_slow(struct trace *t, struct rng *r)
 	make_run_broke(t, r);
 	/*
 	 * A window that is sent when the one before is entered is in time.
-	 * With folios, windows may be a power of two below the largest.
+	 * Windows may be a power of two below the largest.
 	 */
 	t->config.latency = rng_log(r, (uint32_t)t->env.max_pages);
-	if (t->env.max_order)
-		t->config.latency = (t->config.latency + 1) / 2;
+	t->config.latency = (t->config.latency + 1) / 2;
 	t->config.around = 1;
 }
 
@@ -222,16 +218,19 @@ static bool waits_hold(struct cache *c, const struct trace *t, char *why,
 	unsigned long m = t->env.max_pages, limit = 2;
 
 	if (!are_runs(t) || !t->broke ||
-	    t->config.latency > (t->env.max_order ? (m + 1) / 2 : m))
+	    t->config.latency > (m + 1) / 2)
 		return true;
 	trace_replay(c, t);
 	limit += strided(t->step[0]);
 	if (m > WINDOW_FIRST)
 		limit += log2_up((m + WINDOW_FIRST - 1) / WINDOW_FIRST);
-	/* known.c has it: a wait more than the comment says */
+	/* the first window of the largest size */
 	limit++;
 	/* one more where the first window that ends with a folio is short */
-	limit += t->env.max_order && m & (m - 1);
+	limit += !!(m & (m - 1));
+	/* a quarter of a window is not enough notice: until established */
+	if (t->config.latency > m / 8)
+		limit += WINDOWS_FULL;
 	if (m >= WINDOW_FIRST && c->n.waits > limit)
 		return FAIL("%lu waits in a run of %u, %lu allowed", c->n.waits,
 			    t->nr, limit);
@@ -286,7 +285,7 @@ static bool runs_hold(struct cache *c, const struct trace *t, char *why,
 	for (i = 0; i < t->nr; i++)
 		n[t->op[i].who]++;
 	for (i = 0; i < t->nr_walkers; i++) {
-		unsigned long most = growing_limit(&t->env, n[i],
+		unsigned long most = growing_limit(n[i],
 						   WINDOW_FIRST);
 
 		if (most > established_limit(n[i], t->env.max_pages) + 2)
@@ -462,7 +461,7 @@ static void book(struct cache *c, const struct cache_event *e)
 	if (c->env.huge_pages || was->full)
 		limit = established_limit(p, l->largest);
 	else
-		limit = growing_limit(&c->env, p, l->first);
+		limit = growing_limit(p, l->first);
 	if (l->read > limit && !b->bad) {
 		b->bad = true;
 		snprintf(b->why, b->size,
@@ -565,7 +564,7 @@ static bool any_holds(struct cache *c, const struct trace *t, char *why,
 	if (b.bad)
 		return false;
 	hops += b.crossed;
-	limit = growing_limit(&t->env, passed + 2 * m * hops,
+	limit = growing_limit(passed + 2 * m * hops,
 			      WINDOW_FIRST + 1) + b.allowance;
 	if (c->n.pages > limit)
 		return FAIL("%lu pages read, %lu passed, %lu hops, %lu for starts: %lu allowed",

@@ -156,6 +156,13 @@ int openfiles_init(unsigned int nr)
 	return 0;
 }
 
+size_t openfiles_size(unsigned int *nr)
+{
+	*nr = nr_entries();
+	return *nr * (sizeof(*openfiles.keys) + sizeof(*openfiles.entries)) +
+	       (sizeof(*set_locks) << openfiles.set_bits);
+}
+
 void openfiles_exit(void)
 {
 	vfree(openfiles.entries);

@@ -111,6 +111,14 @@ void openfiles_count(unsigned int *nr_files, unsigned int *nr_streams);
 int openfiles_init(unsigned int nr);
 
 /**
+ * openfiles_size() - memory that the table takes
+ * @nr:		set to the number of open files that it holds
+ *
+ * Return: bytes
+ */
+size_t openfiles_size(unsigned int *nr);
+
+/**
  * openfiles_exit() - free the table; no one may look at it any more
  */
 void openfiles_exit(void);

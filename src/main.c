@@ -24,6 +24,8 @@ static int switch_hooks(bool on)
 
 static int __init mmapra_init(void)
 {
+	unsigned int nr;
+	size_t bytes;
 	int err;
 
 	err = openfiles_init(knobs.files);
@@ -38,6 +40,9 @@ static int __init mmapra_init(void)
 	err = knobs_start(switch_hooks);
 	if (err)
 		goto out_stats;
+	bytes = openfiles_size(&nr);
+	pr_info("version %s, %zu KiB for %u open files\n", MMAPRA_VERSION,
+		bytes >> 10, nr);
 	return 0;
 
 out_stats:

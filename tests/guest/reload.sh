@@ -14,7 +14,8 @@ scratch_ext4 "${MMAPRA_DISK:-/dev/vda}" "$dir"
 mmcase write "$dir/file" 128 || bail "cannot write"
 free_before=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 
-mmstorm "$dir/file" --threads 4 --seconds 100000 > /tmp/storm 2>&1 &
+# Nice: the threads are to fault all the time, and not to keep insmod from being started.
+nice -n 19 mmstorm "$dir/file" --threads 4 --seconds 100000 > /tmp/storm 2>&1 &
 storm=$!
 failed=
 start=$(date +%s)

@@ -238,9 +238,12 @@ void counters_open(struct counters *c, int fd)
 void counters_read(struct counters *c)
 {
 	char text[16384];
+	struct timespec cpu;
 	struct rusage ru;
 
 	c->seconds = now();
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	c->cpu = cpu.tv_sec + cpu.tv_nsec * 1e-9;
 	getrusage(RUSAGE_SELF, &ru);
 	c->majflt = ru.ru_majflt;
 	c->minflt = ru.ru_minflt;
@@ -266,6 +269,7 @@ void counters_add(struct counters *to, const struct counters *end,
 {
 	memcpy(to->disk, end->disk, sizeof(to->disk));
 	to->seconds += end->seconds - start->seconds;
+	to->cpu += end->cpu - start->cpu;
 	to->majflt += end->majflt - start->majflt;
 	to->minflt += end->minflt - start->minflt;
 	to->nvcsw += end->nvcsw - start->nvcsw;
@@ -281,8 +285,9 @@ void counters_print(const struct counters *from, const struct counters *to)
 
 	counters_add(&d, to, from);
 	printf(" majflt=%" PRId64 " minflt=%" PRId64 " pgmajfault=%" PRId64
-	       " mib=%.2f seconds=%.3f nvcsw=%" PRId64,
-	       d.majflt, d.minflt, d.pgmajfault, d.mib, d.seconds, d.nvcsw);
+	       " mib=%.2f seconds=%.3f cpu=%.6f nvcsw=%" PRId64,
+	       d.majflt, d.minflt, d.pgmajfault, d.mib, d.seconds, d.cpu,
+	       d.nvcsw);
 	if (d.disk[0])
 		printf(" disk_mib=%.2f disk_reads=%" PRId64, d.disk_mib,
 		       d.disk_reads);

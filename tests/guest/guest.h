@@ -40,6 +40,7 @@ uint64_t pages_cached(void *map, size_t len);
 
 struct counters {
 	double seconds;
+	double cpu;			/* seconds, of this process */
 	int64_t majflt, minflt;		/* of this process */
 	int64_t nvcsw;			/* times it went to sleep */
 	int64_t pgmajfault;		/* of the system */

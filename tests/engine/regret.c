@@ -261,6 +261,45 @@ static bool blocks_hold(struct cache *c, const struct trace *t, char *why,
 	return true;
 }
 
+/*
+ * Three streams that start equally far from each other, one after the other,
+ * and go on: for a while the third seems to be blocks.
+ */
+static void make_apart(struct trace *t, struct rng *r)
+{
+	uint32_t at[3], apart = TRACE_PAGES / 4, i, turn, burst, lead;
+
+	random_file(t, r);
+	t->broke = true;
+	t->env.file_pages = TRACE_PAGES;
+	t->env.max_pages = 8 + rng_log(r, 120);
+	t->nr_walkers = 3;
+	lead = 1 + rng_log(r, 20);
+	burst = rng_log(r, 8) + 1;
+	for (i = 0; i < 3; i++) {
+		t->step[i] = 1;
+		at[i] = i * apart;
+	}
+	for (turn = 0; t->nr + 3 * burst <= TRACE_OPS; turn++)
+		for (i = 0; i < 3 * burst; i++)
+			if (turn >= i / burst * lead)
+				trace_touch(t, i / burst, at[i / burst]++);
+}
+
+static bool apart_holds(struct cache *c, const struct trace *t, char *why,
+			size_t size)
+{
+	unsigned long limit = 3 * 2 + LONGER_LIMIT + 2;
+
+	if (!are_runs(t) || !t->broke || t->nr_walkers != 3)
+		return true;
+	trace_replay(c, t);
+	if (c->n.misses > limit)
+		return FAIL("%lu misses in three streams, %lu allowed",
+			    c->n.misses, limit);
+	return true;
+}
+
 static void make_run_slow(struct trace *t, struct rng *r)
 {
 	make_run_broke(t, r);
@@ -733,6 +772,7 @@ const struct property regret_properties[] = {
 	{ "regret-run-fresh", make_run, fresh_holds, 10 },
 	{ "regret-run-waits", make_run_slow, waits_hold, 10 },
 	{ "regret-blocks", make_blocks, blocks_hold, 5 },
+	{ "regret-apart", make_apart, apart_holds, 5 },
 	{ "regret-runs", make_runs, runs_hold, 20 },
 	{ "regret-intruders", make_intruders, intruders_hold, 5 },
 	{ "regret-resume", make_resume, resume_holds, 10 },

@@ -83,6 +83,9 @@ static __always_inline bool compat_in_module_text(unsigned long addr)
 }
 
 /* Per-VMA locks came with 6.4, their use for file faults with 6.6. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#define FAULT_FLAG_VMA_LOCK	0
+#endif
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 static inline void release_fault_lock(struct vm_fault *vmf)
 {

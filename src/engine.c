@@ -21,7 +21,9 @@
  *     a window as large as that run, up to the largest;
  *   - the page before it (after it) is cached: a window of WINDOW_WEAK pages;
  *   - two earlier misses at the same distance, p - d and p - 2d: a stream with
- *     step d, WINDOW_FIRST pages of it.
+ *     step d, WINDOW_FIRST pages of it.  If streams with step 1 ran from
+ *     p - d and p - 2d on, and as far as is known equally far, blocks are
+ *     meant; two of them are read.
  *
  * Without evidence the page is read alone, but for the credit (below).
  *
@@ -97,6 +99,7 @@
 #define WINDOW_WEAK	2	/* pages, when one cached neighbour is all we know */
 #define WINDOW_FIRST	4	/* pages, when a stream was just recognised */
 #define WINDOWS_FULL	16	/* of the largest size in a row: established */
+#define LONGER_LIMIT	6	/* misses that may tell how long blocks are */
 #define CREDIT_TOUCHES	5	/* first touches with WINDOW_FIRST pages */
 #define CREDIT_SMALL	1024	/* pages in a file that may be read whole */
 #define CREDIT_LIMIT	4	/* largest windows that a file can save up */
@@ -134,6 +137,12 @@ static unsigned long align_up(unsigned long n, unsigned int order)
 static bool is_strided(const struct engine_stream *s)
 {
 	return s->step != 1 && s->step != -1;
+}
+
+/* First page of a stream with step 1 */
+static unsigned long base_of(const struct engine_stream *s)
+{
+	return s->start - s->back;
 }
 
 static unsigned long largest(const struct engine_env *env)
@@ -193,12 +202,22 @@ static struct engine_stream *new_stream(struct engine_file *ef,
 		WRITE_ONCE(ef->nr_zones, (u32)(oldest - ef->streams) + 1);
 	memset(oldest, 0, sizeof(*oldest));
 	oldest->step = (s32)step;
+	oldest->len = 1;
+	oldest->run = 1;
 	return oldest;
+}
+
+/* The largest window of a stream, in pages or, if it is strided, in steps. */
+static unsigned long limit_of(const struct engine_stream *s,
+			      const struct engine_env *env)
+{
+	return higher(largest(env) / s->len, 1);
 }
 
 static void grow(struct engine_stream *s, const struct engine_env *env)
 {
-	s->want = (u32)lower(higher(2UL * s->want, WINDOW_FIRST), largest(env));
+	s->want = (u32)lower(higher(2UL * s->want, WINDOW_FIRST),
+			     limit_of(s, env));
 }
 
 static bool established(const struct engine_stream *s)
@@ -273,9 +292,9 @@ static void place_strided(struct engine_file *ef, const struct engine_env *env,
 	zone = established(s) ? from :
 	       last - (higher(s->size / 4, 1) - 1) * s->step;
 	if (s->step > 0)
-		set_zone(ef, s, zone, last - zone + 1);
+		set_zone(ef, s, zone, last - zone + s->len);
 	else
-		set_zone(ef, s, last, zone - last + 1);
+		set_zone(ef, s, last, zone - last + s->len);
 }
 
 /* First page after the newest window in the direction of the stream. */
@@ -310,11 +329,12 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 		    struct engine_stream *s, unsigned long from,
 		    enum engine_why why, struct engine_window *w)
 {
-	unsigned long limit = largest(env);
 	unsigned int order;
 
 	drop_twins(ef, s, from, 0);
-	s->want = (u32)lower(higher(s->want, 1), limit);
+	s->want = (u32)lower(higher(s->want, 1), limit_of(s, env));
+	if (s->size && s->step == 1)
+		s->back += (u32)(from - s->start);
 	if (established(s))
 		order = log2_floor(s->want);
 	else
@@ -334,6 +354,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	w->start = s->start;
 	w->pages = s->size;
 	w->step = s->step;
+	w->len = s->len;
 	w->order = (unsigned int)lower(s->order, env->max_order);
 	w->mark = s->step == 1 && established(s);
 	w->why = why;
@@ -377,6 +398,7 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	w->start = first;
 	w->pages = s->size;
 	w->step = s->step;
+	w->len = 1;
 	w->order = order;
 	w->mark = false;
 	w->why = why;
@@ -394,9 +416,13 @@ static unsigned long position(const struct engine_stream *s, unsigned long page)
 		return page - s->start;
 	if (s->step == -1)
 		return s->start + s->size - 1 - page;
+	/* blocks lie upwards of their first pages, whatever the step */
 	step = s->step > 0 ? (unsigned long)s->step : -(unsigned long)s->step;
-	d = s->step > 0 ? page - s->start : s->start - page;
-	return d % step ? -1UL : d / step;
+	d = s->step > 0 ? page - s->start : s->start + step - 1 - page;
+	if ((s->step > 0 ? d % step : step - 1 - d % step) >= s->len)
+		return -1UL;
+	/* no block starts below page 0 */
+	return s->step < 0 && d / step > s->start / step ? -1UL : d / step;
 }
 
 static struct engine_stream *find_stream(struct engine_file *ef,
@@ -428,18 +454,27 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 	unsigned long at = position(s, page);
 
 	s->full = 0;
+	if (s->len > largest(env)) {
+		/* the limit was lowered */
+		drop_stream(ef, s);
+		return;
+	}
 	if (at < s->size) {
 		/* Its pages went away, or are about to come: ask again. */
 		s->want = (u32)higher(s->want / 2, WINDOW_FIRST);
 		s->stamp = ef->clock;
-		w->pages = lower(s->size - at, largest(env));
+		w->pages = lower(s->size - at, limit_of(s, env));
 		w->start = s->step == -1 ? page - (w->pages - 1) : page;
+		if (is_strided(s))
+			w->start = s->start + at * s->step;
 		w->step = s->step;
+		w->len = s->len;
 		w->order = env->huge_pages ? s->order : 0;
 		w->mark = false;
 		w->why = ENGINE_LATE;
 		return;
 	}
+	s->run = (u32)(page - base_of(s)) + 1;
 	if (at == s->size) {
 		grow(s, env);
 	} else if (s->want > WINDOW_FIRST) {
@@ -448,10 +483,60 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 		drop_stream(ef, s);
 		return;
 	}
+	if (is_strided(s))
+		page = s->start + at * s->step;	/* the first one of the block */
 	if (env->huge_pages && !is_strided(s))
 		advance_huge(ef, env, s, page, 2, ENGINE_LATE, w);
 	else
 		advance(ef, env, s, page, ENGINE_LATE, w);
+}
+
+/*
+ * A miss right behind a block of a strided stream, in its newest window or the
+ * one before: the blocks are longer than was known.  They grow by a sixth,
+ * so that little is read in vain and few misses tell the length.  If these do
+ * not, what seemed to be blocks are streams that go on.
+ */
+static bool longer_blocks(struct engine_file *ef, const struct engine_env *env,
+			  unsigned long page, struct engine_window *w)
+{
+	struct engine_stream *s;
+
+	for (s = ef->streams; s < ef->streams + ef->nr_zones; s++) {
+		struct engine_zone *z = &ef->zones[s - ef->streams];
+		long step = s->step > 0 ? s->step : -(long)s->step;
+		long size = (long)s->size, at, first;
+		u32 more;
+
+		if (!size || s->len == 1)
+			continue;
+		/* the first page of the block, and how many steps it is on */
+		first = (long)(page - s->len);
+		at = (first - (long)s->start) / s->step;
+		if ((long)s->start + at * s->step != first ||
+		    at >= size || at < -size)
+			continue;
+		more = (u32)higher(s->len / 6, 1);
+		if (s->longer == LONGER_LIMIT || s->len + more >= step ||
+		    s->len + more > largest(env)) {
+			drop_stream(ef, s);
+			return false;
+		}
+		s->longer++;
+		s->len += more;
+		s->stamp = ef->clock;
+		if (z->pages)
+			set_zone(ef, s, z->first, z->pages + more);
+		w->start = (unsigned long)first;
+		w->pages = lower(size - at, limit_of(s, env));
+		w->step = s->step;
+		w->len = s->len;
+		w->order = 0;
+		w->mark = false;
+		w->why = ENGINE_LATE;
+		return true;
+	}
+	return false;
 }
 
 static bool was_recent(const struct engine_file *ef, unsigned long page)
@@ -489,6 +574,71 @@ static long find_stride(const struct engine_file *ef, unsigned long page)
 			return d;
 	}
 	return 0;
+}
+
+/*
+ * How long is the run of pages that was read from page @first on?  At least
+ * *@least and at most *@most pages, if a stream ran there and its reader did
+ * not go on.
+ */
+static void run_length(const struct engine_file *ef, unsigned long first,
+		       unsigned long *least, unsigned long *most)
+{
+	unsigned int i;
+
+	*least = 1;
+	*most = 1;
+	for (i = 0; i < ef->nr_zones; i++) {
+		const struct engine_stream *s = &ef->streams[i];
+		unsigned long base = base_of(s);
+
+		/* it starts with the second page if the first was read alone */
+		if (!s->size || s->step != 1 ||
+		    (base != first && base != first + 1))
+			continue;
+		*least = base - first + s->run;
+		/* its reader did not come into the zone */
+		*most = ef->zones[i].pages ? ef->zones[i].first - first : -1UL;
+		break;
+	}
+}
+
+/*
+ * Length of the blocks of a stream with this step that comes to @page: what
+ * the runs at the two places before have in common.
+ */
+static u32 blocks_before(const struct engine_file *ef,
+			 const struct engine_env *env, unsigned long page,
+			 long step)
+{
+	unsigned long least, most, len, end;
+
+	run_length(ef, page - step, &len, &end);
+	run_length(ef, page - 2 * step, &least, &most);
+	len = higher(len, least);
+	if (len > lower(end, most) || len > largest(env) ||
+	    len >= (unsigned long)(step > 0 ? step : -step))
+		return 1;
+	return (u32)len;
+}
+
+/* Three blocks or single pages at the same distance: read the next ones. */
+static bool try_stride(struct engine_file *ef, const struct engine_env *env,
+		       unsigned long page, struct engine_window *w)
+{
+	struct engine_stream *s;
+	long step;
+
+	if (!env->stride || env->huge_pages)
+		return false;
+	step = find_stride(ef, page);
+	if (!step)
+		return false;
+	s = new_stream(ef, env, step);
+	s->len = blocks_before(ef, env, page, step);
+	s->want = s->len > 1 ? 2 : WINDOW_FIRST;
+	advance(ef, env, s, page, ENGINE_START, w);
+	return true;
 }
 
 /* A new stream whose window is about as large as what is cached behind it. */
@@ -577,6 +727,7 @@ static void first_touch(struct engine_file *ef, const struct engine_env *env,
 	w->start = page;
 	w->pages = 1;
 	w->step = 1;
+	w->len = 1;
 	w->order = 0;
 	w->mark = false;
 	w->why = ENGINE_FIRST;
@@ -616,7 +767,6 @@ void engine_miss(struct engine_file *ef, const struct engine_env *env,
 		 unsigned long page, struct engine_window *w)
 {
 	struct engine_stream *s;
-	long step;
 
 	w->pages = 0;
 	if (!ef->clock++)
@@ -628,16 +778,15 @@ void engine_miss(struct engine_file *ef, const struct engine_env *env,
 		if (w->pages)
 			return;
 	}
+	if (longer_blocks(ef, env, page, w))
+		return;
 	if (try_start(ef, env, page, w))
 		return;
-	step = env->stride && !env->huge_pages ? find_stride(ef, page) : 0;
-	remember(ef, page);
-	if (step) {
-		s = new_stream(ef, env, step);
-		s->want = WINDOW_FIRST;
-		advance(ef, env, s, page, ENGINE_START, w);
+	if (try_stride(ef, env, page, w)) {
+		remember(ef, page);
 		return;
 	}
+	remember(ef, page);
 	first_touch(ef, env, page, w);
 }
 
@@ -649,8 +798,10 @@ static bool skip_cached(const struct engine_env *env,
 
 	if (*from >= env->file_pages)
 		return false;
-	if (is_strided(s))
-		return !cached_run(env, *from, 1, 1);
+	if (is_strided(s)) {
+		far = lower(s->len, env->file_pages - *from);
+		return cached_run(env, *from, 1, far) < far;
+	}
 	run = cached_run(env, *from, s->step, far);
 	if (run >= far)
 		return false;
@@ -700,17 +851,20 @@ void engine_hit(struct engine_file *ef, const struct engine_env *env,
 	}
 
 	s = &ef->streams[i];
+	s->run = (u32)(page - base_of(s)) + 1;
 	if (s->debt) {
 		earn(ef, env, 2 * s->debt);
 		s->debt = 0;
 	}
-	if (s->want >= largest(env)) {
+	if (s->want >= limit_of(s, env)) {
 		if (s->full < WINDOWS_FULL)
 			s->full++;
 		earn(ef, env, 1);
 	}
 	from = next_page(s);
-	if (!skip_cached(env, s, &from)) {
+	if (is_strided(s) && s->len == 1)
+		s->len = blocks_before(ef, env, page, s->step);
+	if (s->len > largest(env) || !skip_cached(env, s, &from)) {
 		drop_stream(ef, s);
 		return;
 	}

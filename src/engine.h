@@ -49,12 +49,17 @@ struct engine_zone {
  * @stamp:	engine_file.clock when it was last used
  * @want:	pages the next window shall have
  * @step:	+1 towards higher offsets, -1 towards lower ones; other values
- *		are the distance between the pages of a strided stream
+ *		are the distance between the first pages of the blocks of a
+ *		strided stream; size, want and windows count blocks then
+ * @len:	pages in each block of a strided stream, else 1
+ * @back:	pages from the first one of a stream with step 1 to @start
+ * @run:	pages of it that its reader is known to have passed
  * @debt:	pages taken from the file's credit, given back when used
  * @order:	log2 of the pages in a folio of the newest window, if the file
  *		could have any
  * @full:	windows of the largest size in a row that were used up to their
  *		zones, as far as it matters
+ * @longer:	times that the blocks turned out to be longer
  */
 struct engine_stream {
 	unsigned long start;
@@ -62,9 +67,13 @@ struct engine_stream {
 	u32 stamp;
 	u32 want;
 	s32 step;
+	u32 len;
+	u32 back;
+	u32 run;
 	u32 debt;
 	u8 order;
 	u8 full;
+	u8 longer;
 };
 
 /**
@@ -141,7 +150,9 @@ enum engine_why {
  * @start:	first page
  * @pages:	number of pages; 0: nothing to do
  * @step:	see struct engine_stream; when it is neither 1 nor -1, @pages
- *		single pages are meant, @start and those at @step, 2 * @step ...
+ *		blocks are meant, at @start and @step, 2 * @step ... from there
+ * @len:	pages in a block, all upwards of its first; 1 without blocks.  The
+ *		last block may reach beyond the end of the file
  * @order:	log2 of the pages in a folio, where the file can have them
  * @mark:	leave the readahead mark on the first page: the page cache then
  *		remembers the stream if it is pushed out of the table
@@ -151,6 +162,7 @@ struct engine_window {
 	unsigned long start;
 	unsigned long pages;
 	long step;
+	unsigned long len;
 	unsigned int order;
 	bool mark;
 	enum engine_why why;

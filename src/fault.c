@@ -229,7 +229,7 @@ static bool look_around(const struct vm_fault *vmf, struct engine_env *env)
 static void count_window(const struct engine_window *w)
 {
 	stats_inc(windows);
-	stats_add(pages_read, w->pages);
+	stats_add(pages_read, w->pages * w->len);
 	if (w->step == -1)
 		stats_inc(backward_windows);
 	else if (w->step != 1)
@@ -247,13 +247,20 @@ static void count_window(const struct engine_window *w)
  * mm/internal.h does: on the first try, where the caller can try again.
  * Returns the open file with a reference if the lock was dropped: vmf->vma
  * must not be touched any more then.
+ *
+ * With one exception: a fault by the kernel on behalf of a program, as from
+ * get_user_pages(), on a page that is there (@ahead).  Under mmap_lock a fault
+ * that is tried again counts as a major one, whatever it says itself, and here
+ * nobody waits.  Such callers hold the lock for many pages anyway.
  */
-static struct file *unlock_for_io(struct vm_fault *vmf)
+static struct file *unlock_for_io(struct vm_fault *vmf, bool ahead)
 {
 	struct file *file;
 
 	if (!fault_flag_allow_retry_first(vmf->flags) ||
 	    vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return NULL;
+	if (ahead && !(vmf->flags & (FAULT_FLAG_USER | FAULT_FLAG_VMA_LOCK)))
 		return NULL;
 	file = get_file(vmf->vma->vm_file);
 	release_fault_lock(vmf);
@@ -331,7 +338,7 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 		return original_fault(vmf);
 	count_window(&w);
 
-	pinned = unlock_for_io(vmf);
+	pinned = unlock_for_io(vmf, !missing);
 	window_read(file, &w);
 	if (pinned) {
 		wait_for_page(mapping, index, vmf->flags);

@@ -116,7 +116,8 @@ void window_read(struct file *file, const struct engine_window *w)
 			pgoff_t page = w->start + i * w->step;
 
 			if (page < end)
-				read_small(file, page, 1, false);
+				read_small(file, page, min(w->len, end - page),
+					   false);
 		}
 		blk_finish_plug(&plug);
 		return;

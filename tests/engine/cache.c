@@ -206,7 +206,8 @@ static void read_window(struct cache *c, const struct engine_window *w)
 		unsigned long page = w->start + i * (unsigned long)w->step;
 
 		if (page < c->env.file_pages)
-			read_range(c, page, 1, 0, false);
+			read_range(c, page, page + w->len > c->env.file_pages ?
+				   c->env.file_pages - page : w->len, 0, false);
 	}
 	c->n.reads = reads + (c->n.pages != before);
 }

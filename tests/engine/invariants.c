@@ -6,6 +6,7 @@
  * jumps, pages that go and come, hints and knobs that change half way.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests.h"
@@ -53,11 +54,13 @@ static unsigned long span_first(const struct engine_stream *s)
 
 static unsigned long span_last(const struct engine_stream *s)
 {
+	unsigned long last = s->start;
+
 	if (!strided(s->step))
 		return s->start + s->size - 1;
-	if (s->step < 0)
-		return s->start;
-	return s->start + (s->size - 1) * (unsigned long)(long)s->step;
+	if (s->step > 0)
+		last += (s->size - 1) * (unsigned long)(long)s->step;
+	return last + s->len - 1;
 }
 
 static void check_window(struct watch *x, const struct cache *c,
@@ -84,22 +87,24 @@ static void check_window(struct watch *x, const struct cache *c,
 	else
 		EXPECT(x, first <= last, "window wraps at %lu", first);
 	if (e->missing) {
-		unsigned long d = w->step < 0 && strided(w->step) ?
-				  first - e->page : e->page - first;
+		unsigned long d = e->page - first;
 		unsigned long step = !strided(w->step) ? 1 : w->step < 0 ?
 				     (unsigned long)-w->step :
 				     (unsigned long)w->step;
 
-		EXPECT(x, d / step < w->pages && !(d % step),
-		       "miss of %lu: window %lu +%lu, step %ld", e->page,
-		       w->start, w->pages, w->step);
+		if (w->step < 0 && strided(w->step))
+			d = e->page - last;
+		EXPECT(x, d / step < w->pages && d % step < w->len,
+		       "miss of %lu: window %lu +%lu, step %ld, blocks of %lu",
+		       e->page, w->start, w->pages, w->step, w->len);
 	}
 
 	most = largest_window(env);
 	if (env->huge_pages && 2 * env->huge_pages > most)
 		most = 2 * env->huge_pages;
-	EXPECT(x, w->pages <= most, "window of %lu pages, %lu allowed, why %d",
-	       w->pages, most, w->why);
+	EXPECT(x, w->pages * w->len <= most,
+	       "window of %lu times %lu pages, %lu allowed, why %d", w->pages,
+	       w->len, most, w->why);
 
 	EXPECT(x, w->order <= env->max_order || w->order == 0,
 	       "folios of order %u, the file takes %u", w->order,
@@ -107,6 +112,9 @@ static void check_window(struct watch *x, const struct cache *c,
 	if (strided(w->step))
 		EXPECT(x, !w->order && !w->mark, "strided: order %u, mark %d",
 		       w->order, w->mark);
+	EXPECT(x, strided(w->step) ? w->len >= 1 &&
+	       w->len < (unsigned long)labs(w->step) : w->len == 1,
+	       "blocks of %lu pages, step %ld", w->len, w->step);
 	if (w->mark)
 		EXPECT(x, w->step == 1, "mark with step %ld", w->step);
 
@@ -140,10 +148,14 @@ static void check_window(struct watch *x, const struct cache *c,
 	}
 
 	/* what is there is not asked for ahead of the reader */
-	if (w->why == ENGINE_AHEAD && !env->huge_pages)
-		EXPECT(x, !cache_has(c, w->step == -1 ? last : first),
-		       "page %lu read ahead, it is cached",
-		       w->step == -1 ? last : first);
+	if (w->why == ENGINE_AHEAD && !env->huge_pages) {
+		unsigned long page = w->step == -1 ? last : first, left;
+
+		for (left = w->len; left > 1 && cache_has(c, page); left--)
+			page++;
+		EXPECT(x, !cache_has(c, page),
+		       "page %lu read ahead, it is cached", page);
+	}
 }
 
 static void check_streams(struct watch *x, const struct cache *c,
@@ -177,11 +189,15 @@ static void check_streams(struct watch *x, const struct cache *c,
 			       ef->nr_zones);
 			continue;
 		}
-		EXPECT(x, s->step && span_last(s) < c->env.file_pages &&
+		/* the last block may be cut off by the end of the file */
+		EXPECT(x, s->step && span_last(s) - (s->len - 1) <
+				     c->env.file_pages &&
 		       span_first(s) <= span_last(s),
 		       "stream %u: window %lu +%lu, step %d, file of %lu", i,
 		       s->start, s->size, s->step, c->env.file_pages);
 		EXPECT(x, s->want, "stream %u wants no pages", i);
+		EXPECT(x, s->longer <= LONGER_LIMIT,
+		       "stream %u: blocks got longer %u times", i, s->longer);
 		if (z->pages)
 			EXPECT(x, z->first >= span_first(s) &&
 			       z->first + z->pages - 1 <= span_last(s) &&

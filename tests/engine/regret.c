@@ -200,6 +200,106 @@ static bool fresh_holds(struct cache *c, const struct trace *t, char *why,
 	return true;
 }
 
+/*
+ * Blocks of n pages, each D after the one before: two of them are streams, the
+ * first page of the third shows what they are, and up to LONGER_LIMIT misses
+ * how long.  One more may come in a block that was asked for before that.
+ */
+static void make_blocks(struct trace *t, struct rng *r)
+{
+	uint32_t page, apart, n, i;
+
+	random_file(t, r);
+	t->broke = true;
+	t->env.file_pages = TRACE_PAGES;
+	t->env.max_pages = 8 + rng_log(r, 120);
+	n = 2 + rng_below(r, (uint32_t)t->env.max_pages / 2);
+	apart = 4 * (uint32_t)t->env.max_pages + rng_log(r, 200);
+	t->nr_walkers = 1;
+	t->step[0] = 1;
+	for (page = rng_below(r, TRACE_PAGES / 4);
+	     page + n < TRACE_PAGES && t->nr + n <= TRACE_OPS; page += apart)
+		for (i = 0; i < n; i++)
+			trace_touch(t, 0, page + i);
+}
+
+/* Pages in a block; 0 if shrinking made something else of the blocks. */
+static unsigned int block_pages(const struct trace *t)
+{
+	unsigned int i, n = 0, apart;
+
+	while (n < t->nr && t->op[n].page == t->op[0].page + n)
+		n++;
+	if (n < 2 || n == t->nr || t->nr % n)
+		return 0;
+	apart = t->op[n].page - t->op[0].page;
+	for (i = 0; i < t->nr; i++)
+		if (t->op[i].kind != OP_TOUCH ||
+		    t->op[i].page != t->op[0].page + i / n * apart + i % n)
+			return 0;
+	return n > t->env.max_pages / 2 + 1 || apart < 4 * t->env.max_pages ?
+	       0 : n;
+}
+
+static bool blocks_hold(struct cache *c, const struct trace *t, char *why,
+			size_t size)
+{
+	unsigned long n = block_pages(t), limit, m = t->env.max_pages;
+
+	if (!n || !t->broke || !t->env.stride)
+		return true;
+	trace_replay(c, t);
+	limit = 2 * 2 + 1 + LONGER_LIMIT + 1;
+	if (c->n.misses > limit)
+		return FAIL("%lu misses in %lu blocks of %lu, %lu allowed",
+			    c->n.misses, t->nr / n, n, limit);
+	/* blocks too long by a sixth, and two that the reader did not reach */
+	limit = growing_limit(3 * n, WINDOW_FIRST) + 7 * t->nr / 6 + 2 * m;
+	if (c->n.pages > limit)
+		return FAIL("%lu pages read for %u in blocks of %lu, %lu allowed",
+			    c->n.pages, t->nr, n, limit);
+	return true;
+}
+
+/*
+ * Three streams that start equally far from each other, one after the other,
+ * and go on: for a while the third seems to be blocks.
+ */
+static void make_apart(struct trace *t, struct rng *r)
+{
+	uint32_t at[3], apart = TRACE_PAGES / 4, i, turn, burst, lead;
+
+	random_file(t, r);
+	t->broke = true;
+	t->env.file_pages = TRACE_PAGES;
+	t->env.max_pages = 8 + rng_log(r, 120);
+	t->nr_walkers = 3;
+	lead = 1 + rng_log(r, 20);
+	burst = rng_log(r, 8) + 1;
+	for (i = 0; i < 3; i++) {
+		t->step[i] = 1;
+		at[i] = i * apart;
+	}
+	for (turn = 0; t->nr + 3 * burst <= TRACE_OPS; turn++)
+		for (i = 0; i < 3 * burst; i++)
+			if (turn >= i / burst * lead)
+				trace_touch(t, i / burst, at[i / burst]++);
+}
+
+static bool apart_holds(struct cache *c, const struct trace *t, char *why,
+			size_t size)
+{
+	unsigned long limit = 3 * 2 + LONGER_LIMIT + 2;
+
+	if (!are_runs(t) || !t->broke || t->nr_walkers != 3)
+		return true;
+	trace_replay(c, t);
+	if (c->n.misses > limit)
+		return FAIL("%lu misses in three streams, %lu allowed",
+			    c->n.misses, limit);
+	return true;
+}
+
 static void make_run_slow(struct trace *t, struct rng *r)
 {
 	make_run_broke(t, r);
@@ -671,6 +771,8 @@ const struct property regret_properties[] = {
 	{ "regret-run", make_run_broke, run_holds, 20 },
 	{ "regret-run-fresh", make_run, fresh_holds, 10 },
 	{ "regret-run-waits", make_run_slow, waits_hold, 10 },
+	{ "regret-blocks", make_blocks, blocks_hold, 5 },
+	{ "regret-apart", make_apart, apart_holds, 5 },
 	{ "regret-runs", make_runs, runs_hold, 20 },
 	{ "regret-intruders", make_intruders, intruders_hold, 5 },
 	{ "regret-resume", make_resume, resume_holds, 10 },

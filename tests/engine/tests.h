@@ -10,6 +10,7 @@
 /* From the engine's header comment */
 #define WINDOW_FIRST	4u
 #define WINDOWS_FULL	16u
+#define LONGER_LIMIT	6u
 
 /* Lists of properties end with one that has no name. */
 extern const struct property invariant_properties[];

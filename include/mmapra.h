@@ -30,6 +30,7 @@
  * pages_read:		pages asked for in those windows; pages that were cached
  *			already are among them but were not read again
  * first_touches:	misses that no stream explained
+ * failed_folios:	large folios whose read failed, read again page by page
  * fallback_*:		misses left to the stock kernel, by reason:
  *   filesystem:	type not in the filesystems knob, or no readahead method
  *   random:		MADV_RANDOM mapping and random_hint=honor
@@ -49,6 +50,7 @@
 	X(windows) \
 	X(pages_read) \
 	X(first_touches) \
+	X(failed_folios) \
 	X(fallback_filesystem) \
 	X(fallback_random) \
 	X(fallback_off) \

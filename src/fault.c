@@ -13,9 +13,10 @@
  *   map_pages	if the range to be mapped touches a zone (see engine.c): the
  *		wrapper leaves the zone out of the range, and maps nothing if
  *		the fault itself is in the zone, so that it comes to
- *   fault	which is wrapped if the page is missing, in a zone, or carries
- *		the readahead mark.  The wrapper asks the engine, starts the
- *		reads, and lets the original find the page.
+ *   fault	which is wrapped if the page is missing, in a zone, carries the
+ *		readahead mark, or is part of a large folio whose read failed.
+ *		The wrapper asks the engine, starts the reads, and lets the
+ *		original find the page.
  *
  * The fault lock (mmap_lock or the VMA's) is dropped for the read exactly when
  * and how filemap_fault() does it; the return codes are its own.
@@ -64,38 +65,54 @@ static bool proven;
 
 /* The callbacks: is there anything to do? */
 
-static __always_inline bool missing_or_marked(struct address_space *mapping,
-					      pgoff_t index, bool *missing)
+/**
+ * enum page_state - what a fault will find
+ * @PAGE_CACHED:	the page, or its read under way
+ * @PAGE_MISSING:	nothing
+ * @PAGE_MARKED:	the page, with the readahead mark
+ * @PAGE_FAILED:	a large folio that could not be read
+ */
+enum page_state {
+	PAGE_CACHED,
+	PAGE_MISSING,
+	PAGE_MARKED,
+	PAGE_FAILED,
+};
+
+static __always_inline enum page_state
+page_state(struct address_space *mapping, pgoff_t index)
 {
+	enum page_state state = PAGE_CACHED;
 	struct folio *folio;
-	bool marked = false;
 
 	rcu_read_lock();
 	folio = xa_load(&mapping->i_pages, index);
-	*missing = !folio || xa_is_value(folio);
 	/* It may be freed and reused by now; struct pages stay readable. */
-	if (!*missing)
-		marked = folio_test_readahead(folio);
+	if (!folio || xa_is_value(folio))
+		state = PAGE_MISSING;
+	else if (folio_test_readahead(folio))
+		state = PAGE_MARKED;
+	else if (unlikely(!folio_test_uptodate(folio)) &&
+		 folio_test_large(folio) && !folio_test_locked(folio))
+		state = PAGE_FAILED;
 	rcu_read_unlock();
-	return *missing || marked;
+	return state;
 }
 
 static __always_inline bool want_fault(const struct vm_fault *vmf)
 {
 	const struct file *file = vmf->vma->vm_file;
+	enum page_state state = page_state(file->f_mapping, vmf->pgoff);
 	struct file_entry *entry;
-	bool missing;
 
-	if (missing_or_marked(file->f_mapping, vmf->pgoff, &missing)) {
-		if (!(vmf->flags & FAULT_FLAG_TRIED))
-			return true;
-		/* Second try: the read was made, and its page is gone again. */
-		if (missing)
+	if (unlikely(vmf->flags & FAULT_FLAG_TRIED)) {
+		/* The read was made, and its page is gone again. */
+		if (state == PAGE_MISSING)
 			stats_inc(fallback_retried);
-		return false;
+		return state == PAGE_FAILED;
 	}
-	if (vmf->flags & FAULT_FLAG_TRIED)
-		return false;
+	if (state != PAGE_CACHED)
+		return true;
 	entry = openfiles_peek(file);
 	return entry && engine_zone_contains(&entry->engine, vmf->pgoff);
 }
@@ -297,6 +314,25 @@ static vm_fault_t hand_back(struct vm_fault *vmf)
 	return original_fault(vmf);
 }
 
+/*
+ * One bad page makes a large folio unreadable, and the original would give up
+ * all of its pages.  Read alone, only the bad one is lost.
+ */
+static vm_fault_t read_alone(struct vm_fault *vmf)
+{
+	struct file *file = vmf->vma->vm_file;
+
+	if (window_drop_folio(file->f_mapping, vmf->pgoff)) {
+		const struct engine_window w = {
+			.start = vmf->pgoff, .pages = 1, .step = 1, .len = 1,
+		};
+
+		stats_inc(failed_folios);
+		window_read(file, &w);
+	}
+	return original_fault(vmf);
+}
+
 static vm_fault_t handle_fault(struct vm_fault *vmf)
 {
 	struct file *file = vmf->vma->vm_file, *pinned;
@@ -305,14 +341,20 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 	vm_fault_t major = 0, ret;
 	struct file_entry *entry;
 	struct engine_window w;
+	enum page_state state;
 	struct engine_env env;
-	bool missing, marked;
+	bool missing;
 
 	if (!look_around(vmf, &env))
 		return hand_back(vmf);
 
-	marked = missing_or_marked(mapping, index, &missing) && !missing;
-	entry = openfiles_lock(file, missing || marked);
+	state = page_state(mapping, index);
+	if (state == PAGE_FAILED)
+		return read_alone(vmf);
+	if (vmf->flags & FAULT_FLAG_TRIED)
+		return original_fault(vmf);
+	missing = state == PAGE_MISSING;
+	entry = openfiles_lock(file, state != PAGE_CACHED);
 	if (!entry) {
 		/* a hit in a zone that is gone, or no room for a miss */
 		if (missing)
@@ -322,7 +364,8 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 	if (missing)
 		engine_miss(&entry->engine, &env, index, &w);
 	else
-		engine_hit(&entry->engine, &env, index, marked, &w);
+		engine_hit(&entry->engine, &env, index, state == PAGE_MARKED,
+			   &w);
 	openfiles_unlock(entry);
 
 	if (missing) {
@@ -330,7 +373,7 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 		count_vm_event(PGMAJFAULT);
 		major = VM_FAULT_MAJOR;
 		stats_inc(misses);
-	} else if (marked) {
+	} else if (state == PAGE_MARKED) {
 		/* It would read ahead there by the file's own state. */
 		window_clear_mark(mapping, index);
 	}

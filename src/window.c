@@ -98,6 +98,22 @@ void window_clear_mark(struct address_space *mapping, pgoff_t index)
 	folio_put(folio);
 }
 
+bool window_drop_folio(struct address_space *mapping, pgoff_t index)
+{
+	struct folio *folio = compat_get_folio(mapping, index);
+	pgoff_t first, last;
+	bool drop;
+
+	if (!folio)
+		return true;
+	first = folio->index;
+	last = first + folio_nr_pages(folio) - 1;
+	drop = !folio_test_uptodate(folio) && !folio_test_locked(folio);
+	folio_put(folio);
+	/* leaves alone what is dirty, mapped or in use */
+	return drop && invalidate_mapping_pages(mapping, first, last);
+}
+
 bool window_can_choose_order(void)
 {
 	return COMPAT_RA_HAS_ORDER;

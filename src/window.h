@@ -28,6 +28,17 @@ void window_read(struct file *file, const struct engine_window *w);
 void window_clear_mark(struct address_space *mapping, pgoff_t index);
 
 /**
+ * window_drop_folio() - take a folio whose read failed out of the page cache
+ * @mapping:	the file's pages
+ * @index:	a page of it
+ *
+ * May sleep.
+ *
+ * Return: true if nothing is cached at @index now, as far as can be told
+ */
+bool window_drop_folio(struct address_space *mapping, pgoff_t index);
+
+/**
  * window_can_choose_order() - can folios of any order be asked for?
  *
  * Return: false on kernels before 6.17, where only some can

@@ -47,13 +47,15 @@
  *   pages read <= 16/7 * pages passed + WINDOW_FIRST
  *
  * and a little more where folios round the zone up: 5/2, or 20/7 for a stream
- * that did not start with WINDOW_FIRST pages.  An established stream has WINDOWS_FULL windows of the largest size m
- * behind it, and at most two of that size are read and unused:
+ * that did not start with WINDOW_FIRST pages.  An established stream has
+ * WINDOWS_FULL windows of the largest size m behind it, and at most two of that
+ * size are read and unused:
  *
  *   pages read <= pages passed + 2 m <= 9/8 * pages passed + WINDOW_FIRST
  *
  * "Passed" is what lies between the first page and the last one that the
  * reader asked for: one that leaves out pages on its way still moves on.
+ * Blocks are counted in whole ones, and may be a sixth too long.
  *
  * Waits.  A run of n pages in a row waits for the first page, for the second
  * (now a stream), and at most once for each window up to the first of the
@@ -234,11 +236,11 @@ static void place_forward(struct engine_file *ef, const struct engine_env *env,
 		end = align_down(end, s->order);
 	s->start = from;
 	s->size = end - from;
-	if (end == env->file_pages)
+	if (end == env->file_pages) {
 		set_zone(ef, s, 0, 0);
-	else if (established(s))
+	} else if (established(s)) {
 		set_zone(ef, s, from, s->size);
-	else {
+	} else {
 		zone = align_down(end - higher(s->size / 4, 1), s->order);
 		zone = higher(zone, from);
 		set_zone(ef, s, zone, end - zone);
@@ -256,11 +258,11 @@ static void place_backward(struct engine_file *ef, struct engine_stream *s,
 		start = align_up(start, s->order);
 	s->start = start;
 	s->size = end - start;
-	if (!start)
+	if (!start) {
 		set_zone(ef, s, 0, 0);
-	else if (established(s))
+	} else if (established(s)) {
 		set_zone(ef, s, start, s->size);
-	else {
+	} else {
 		zone = align_up(start + higher(s->size / 4, 1), s->order);
 		zone = lower(zone, end);
 		set_zone(ef, s, start, zone - start);

@@ -143,8 +143,8 @@ int openfiles_init(unsigned int nr)
 	set_locks = kvcalloc(1U << openfiles.set_bits, sizeof(*set_locks),
 			     GFP_KERNEL);
 	/* vmalloc() aligns entries to their cache lines, kmalloc() may not */
-	openfiles.entries = vzalloc(array_size(nr_entries(),
-					   sizeof(*openfiles.entries)));
+	openfiles.entries =
+		vzalloc(array_size(nr_entries(), sizeof(*openfiles.entries)));
 	if (!openfiles.keys || !set_locks || !openfiles.entries) {
 		openfiles_exit();
 		return -ENOMEM;

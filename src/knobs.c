@@ -56,7 +56,7 @@ MODULE_PARM_DESC(restart, "read ahead again on sequential misses after sparse on
 module_param_cb(backward, &switch_ops, &knobs.backward, 0644);
 MODULE_PARM_DESC(backward, "streams towards lower offsets (Y)");
 
-/* stride=Y (default): single pages at a constant distance are a stream. */
+/* stride=Y (default): pages or blocks at a constant distance are a stream. */
 module_param_cb(stride, &switch_ops, &knobs.stride, 0644);
 MODULE_PARM_DESC(stride, "streams with a constant step (Y)");
 

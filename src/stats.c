@@ -59,9 +59,9 @@ static struct kobj_attribute files_in_use_attr = __ATTR_RO(files_in_use);
 #define STAT_POINTER(name)	&name##_attr.attr,
 
 static struct attribute *stats_attrs[] = {
-	MMAPRA_STATS(STAT_POINTER)
 	&streams_in_use_attr.attr,
 	&files_in_use_attr.attr,
+	MMAPRA_STATS(STAT_POINTER)
 	NULL
 };
 

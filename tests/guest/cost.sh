@@ -41,8 +41,8 @@ cost() {
 
 cost "forward, cold" 1.1 forward "$dir/file" --compare touch
 cat "$dir/file" > /dev/null
-cost "forward, warm" 1.05 forward "$dir/file" --compare touch --warm
-cost "written private, warm" 1.05 sparse-write "$dir/file" --compare touch --warm
+cost "forward, warm" 1.05 forward "$dir/file" --compare touch --warm yes
+cost "written private, warm" 1.05 sparse-write "$dir/file" --compare touch --warm yes
 
 module_set enabled N
 module_unload || bail "cannot unload"

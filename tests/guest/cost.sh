@@ -34,7 +34,10 @@ lowest() {
 cost() {
 	local title=$1 limit=$2 off on text
 	shift 2
-	off=$(lowest N "$@") && on=$(lowest Y "$@") || { not_ok "$title: the run failed"; return; }
+	if ! off=$(lowest N "$@") || ! on=$(lowest Y "$@"); then
+		not_ok "$title: the run failed"
+		return
+	fi
 	text="$title: $on instructions a page, $off without the module, at most $limit times that"
 	if holds "$on <= $limit * $off"; then ok "$text"; else not_ok "$text"; fi
 }

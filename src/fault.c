@@ -18,8 +18,9 @@
  *		The wrapper asks the engine, starts the reads, and lets the
  *		original find the page.
  *
- * The fault lock (mmap_lock or the VMA's) is dropped for the read exactly when
- * and how filemap_fault() does it; the return codes are its own.
+ * The fault lock (mmap_lock or the VMA's) is dropped for the read when and how
+ * filemap_fault() does it, with one exception (see unlock_for_io()); the return
+ * codes are its own.
  *
  * Leaving.  The fault wrapper sleeps, so it runs inside an SRCU read-side
  * section that fault_disarm() waits for.  What is executed outside of it, and

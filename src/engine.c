@@ -30,13 +30,19 @@
  * Ahead of the reader.  Each window has a zone, its part nearest to the next
  * window.  A fault that enters the zone sends the next window on its way,
  * twice as large as the one before, up to the largest.  The zone is the last
- * quarter.  Once WINDOWS_FULL windows of the largest size in a row have been
- * used up to their zones, the stream is established: the zone is the whole
- * newest window then, so that one window is in flight or ready while the
- * reader is in the one before.  A reader that misses, having skipped the zone
- * or lost its pages, has to establish itself again.  The caller keeps
- * fault-around from mapping pages in a zone, else the reader would pass
- * through it without a fault.
+ * quarter of a window that grows and the last half of a largest one.  Once
+ * WINDOWS_FULL windows of the largest size in a row have been used up to their
+ * zones, the stream is established: the zone is the whole newest window then,
+ * so that one window is in flight or ready while the reader is in the one
+ * before.  A reader that misses, having skipped the zone or lost its pages, has
+ * to establish itself again.  The caller keeps fault-around from mapping pages
+ * in a zone, else the reader would pass through it without a fault.
+ *
+ * Slow devices.  Half a window may be too little notice.  The caller tells of
+ * faults on pages that are on their way; when, of the file's largest windows,
+ * so many were waited for that WAITS_MANY is reached, all of the file's streams
+ * count as established from their first largest window on, and a new one may
+ * have that at once (see Credit), until WAITS_MOST windows came in time.
  *
  * Regret.  For a stream, let w(k) be its windows and let the reader stop
  * anywhere.  w(k+1) <= 2 w(k) is read only when the zone of w(k) was entered,
@@ -47,11 +53,15 @@
  *   pages read <= 16/7 * pages passed + WINDOW_FIRST
  *
  * and a little more where folios round the zone up: 5/2, or 20/7 for a stream
- * that did not start with WINDOW_FIRST pages.  An established stream has
- * WINDOWS_FULL windows of the largest size m behind it, and at most two of that
- * size are read and unused:
+ * that did not start with WINDOW_FIRST pages.  The half of a largest window m
+ * is within that, for the next one is no larger: 3/2 m unused, and at least
+ * 3/2 m - WINDOW_FIRST passed.  An established stream has WINDOWS_FULL windows
+ * of the largest size behind it, and at most two of that size are read and
+ * unused:
  *
- *   pages read <= pages passed + 2 m <= 9/8 * pages passed + WINDOW_FIRST
+ *   pages read <= pages passed + 2 m <= 13/12 * pages passed + WINDOW_FIRST
+ *
+ * On a slow device it may be one largest window more for each stream.
  *
  * "Passed" is what lies between the first page and the last one that the
  * reader asked for: one that leaves out pages on its way still moves on.
@@ -73,15 +83,24 @@
  * page_cache_async_ra(), but a folio never reaches from before the zone into
  * it: it would be mapped in one go and the zone passed unseen.  Windows end,
  * and zones begin, where a folio of that order would, whether the file can
- * have it or not: where a reader stops is as often as not such a place.
+ * have it or not: where a reader stops is as often as not such a place.  For
+ * the same reason the zones of largest windows begin at multiples of those: a
+ * reader of a piece that ends there does not enter the last one.
  *
- * Credit.  A file just opened is given what stock read-around would give it:
- * its first miss reads a window of the largest size around the page, the next
- * few read WINDOW_FIRST pages forward, so that a reader that starts anywhere
- * waits once.  Those pages are paid from a credit of one largest window and
- * CREDIT_TOUCHES touches, which is given back double when such a window's zone
- * is entered and grows by one page for each largest window of a stream: a file
- * read at random runs dry after a few misses, one read in runs never does.
+ * Credit.  A file has pages that may be read without much evidence.  They are
+ * taken from its credit, and given back double when the reader passed as many.
+ * Each largest window that is used adds one page, up to CREDIT_LIMIT such
+ * windows: a file read at random runs dry after a few misses, one read in runs
+ * never does.  There are two uses:
+ *
+ *   - A miss without any evidence.  The first one of a file just opened reads
+ *     a largest window around the page, as stock does, the next few read
+ *     WINDOW_FIRST pages forward, so that a reader that starts anywhere waits
+ *     once.  Later, when a largest window can be paid, it is read forward.
+ *   - A new stream may start with a largest window instead of a small one.
+ *     CREDIT_STARTS of those are kept for streams that begin with two misses
+ *     in a row.
+ *
  * Files of CREDIT_SMALL pages or fewer have the credit to be read whole.
  *
  * Warm pages.  Before a window is sent ahead the page cache is asked whether
@@ -100,11 +119,15 @@
 
 #define WINDOW_WEAK	2	/* pages, when one cached neighbour is all we know */
 #define WINDOW_FIRST	4	/* pages, when a stream was just recognised */
-#define WINDOWS_FULL	16	/* of the largest size in a row: established */
+#define WINDOWS_FULL	24	/* of the largest size in a row: established */
 #define LONGER_LIMIT	6	/* misses that may tell how long blocks are */
 #define CREDIT_TOUCHES	5	/* first touches with WINDOW_FIRST pages */
 #define CREDIT_SMALL	1024	/* pages in a file that may be read whole */
-#define CREDIT_LIMIT	4	/* largest windows that a file can save up */
+#define CREDIT_STARTS	2	/* streams that may start with a largest window */
+#define WAITS_WEIGHT	2	/* windows in time that outweigh one wait */
+#define WAITS_MANY	16	/* by that measure: readers need more notice */
+#define WAITS_MOST	255	/* what becomes of many */
+#define CREDIT_LIMIT	8	/* largest windows that a file can save up */
 
 static unsigned long lower(unsigned long a, unsigned long b)
 {
@@ -145,6 +168,14 @@ static bool is_strided(const struct engine_stream *s)
 static unsigned long base_of(const struct engine_stream *s)
 {
 	return s->start - s->back;
+}
+
+/* Pages from the first one of a stream with step 1 or -1 to @page */
+static u32 passed(const struct engine_stream *s, unsigned long page)
+{
+	if (s->step == -1)
+		return (u32)(s->start + s->size + s->back - page);
+	return (u32)(page - base_of(s)) + 1;
 }
 
 static unsigned long largest(const struct engine_env *env)
@@ -222,51 +253,84 @@ static void grow(struct engine_stream *s, const struct engine_env *env)
 			     limit_of(s, env));
 }
 
-static bool established(const struct engine_stream *s)
+static bool full_size(const struct engine_stream *s, const struct engine_env *env)
 {
-	return s->full >= WINDOWS_FULL;
+	return s->want >= limit_of(s, env);
+}
+
+static bool established(const struct engine_file *ef,
+			const struct engine_env *env,
+			const struct engine_stream *s)
+{
+	return s->full >= WINDOWS_FULL ||
+	       (full_size(s, env) && ef->waits >= WAITS_MANY);
+}
+
+/* Pages in the zone of a window of @size pages */
+static unsigned long notice(const struct engine_file *ef,
+			    const struct engine_env *env,
+			    const struct engine_stream *s, unsigned long size)
+{
+	if (established(ef, env, s))
+		return size;
+	return higher(size / (full_size(s, env) ? 2 : 4), 1);
+}
+
+/* Shall the zone begin where readers stop: at a multiple of the window? */
+static bool aligns_zone(const struct engine_file *ef,
+			const struct engine_env *env,
+			const struct engine_stream *s)
+{
+	return s->size && s->want >= 2 * WINDOW_FIRST && full_size(s, env) &&
+	       !established(ef, env, s);
 }
 
 static void place_forward(struct engine_file *ef, const struct engine_env *env,
 			  struct engine_stream *s, unsigned long from)
 {
 	unsigned long end = lower(from + s->want, env->file_pages), zone;
+	unsigned long pages = notice(ef, env, s, s->want);
 
-	if (end < env->file_pages && align_down(end, s->order) > from)
-		end = align_down(end, s->order);
 	s->start = from;
-	s->size = end - from;
 	if (end == env->file_pages) {
+		s->size = end - from;
 		set_zone(ef, s, 0, 0);
-	} else if (established(s)) {
-		set_zone(ef, s, from, s->size);
-	} else {
-		zone = align_down(end - higher(s->size / 4, 1), s->order);
-		zone = higher(zone, from);
-		set_zone(ef, s, zone, end - zone);
+		return;
 	}
+	zone = align_down(end - pages, log2_floor(s->want));
+	if (aligns_zone(ef, env, s) && zone >= from)
+		end = zone + pages;
+	else if (align_down(end, s->order) > from)
+		end = align_down(end, s->order);
+	s->size = end - from;
+	pages = notice(ef, env, s, s->size);
+	zone = higher(align_down(end - pages, s->order), from);
+	set_zone(ef, s, zone, end - zone);
 }
 
 /* The mirror of place_forward(): @from is the highest page of the window. */
-static void place_backward(struct engine_file *ef, struct engine_stream *s,
-			   unsigned long from)
+static void place_backward(struct engine_file *ef, const struct engine_env *env,
+			   struct engine_stream *s, unsigned long from)
 {
-	unsigned long end = from + 1, start, zone;
+	unsigned long end = from + 1, start = end - lower(s->want, end), zone;
+	unsigned long pages = notice(ef, env, s, s->want);
 
-	start = end - lower(s->want, end);
-	if (align_up(start, s->order) < end)
+	s->start = start;
+	if (!start) {
+		s->size = end;
+		set_zone(ef, s, 0, 0);
+		return;
+	}
+	zone = align_up(start + pages, log2_floor(s->want));
+	if (aligns_zone(ef, env, s) && zone <= end)
+		start = zone - pages;
+	else if (align_up(start, s->order) < end)
 		start = align_up(start, s->order);
 	s->start = start;
 	s->size = end - start;
-	if (!start) {
-		set_zone(ef, s, 0, 0);
-	} else if (established(s)) {
-		set_zone(ef, s, start, s->size);
-	} else {
-		zone = align_up(start + higher(s->size / 4, 1), s->order);
-		zone = lower(zone, end);
-		set_zone(ef, s, start, zone - start);
-	}
+	pages = notice(ef, env, s, s->size);
+	zone = lower(align_up(start + pages, s->order), end);
+	set_zone(ef, s, start, zone - start);
 }
 
 /* How many of @n steps from @from stay in the file, @from counted. */
@@ -291,8 +355,7 @@ static void place_strided(struct engine_file *ef, const struct engine_env *env,
 		set_zone(ef, s, 0, 0);
 		return;
 	}
-	zone = established(s) ? from :
-	       last - (higher(s->size / 4, 1) - 1) * s->step;
+	zone = last - (long)(notice(ef, env, s, s->size) - 1) * s->step;
 	if (s->step > 0)
 		set_zone(ef, s, zone, last - zone + s->len);
 	else
@@ -337,7 +400,9 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	s->want = (u32)lower(higher(s->want, 1), limit_of(s, env));
 	if (s->size && s->step == 1)
 		s->back += (u32)(from - s->start);
-	if (established(s))
+	else if (s->size && s->step == -1)
+		s->back += (u32)(s->start + s->size - 1 - from);
+	if (established(ef, env, s))
 		order = log2_floor(s->want);
 	else
 		order = s->want >= 16 ? log2_floor(s->want / 4) : 0;
@@ -349,7 +414,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	} else if (s->step > 0) {
 		place_forward(ef, env, s, from);
 	} else {
-		place_backward(ef, s, from);
+		place_backward(ef, env, s, from);
 	}
 	s->stamp = ef->clock;
 
@@ -358,7 +423,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	w->step = s->step;
 	w->len = s->len;
 	w->order = (unsigned int)lower(s->order, env->max_order);
-	w->mark = s->step == 1 && established(s);
+	w->mark = s->step == 1 && established(ef, env, s);
 	w->why = why;
 }
 
@@ -476,7 +541,7 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 		w->why = ENGINE_LATE;
 		return;
 	}
-	s->run = (u32)(page - base_of(s)) + 1;
+	s->run = passed(s, page);
 	if (at == s->size) {
 		grow(s, env);
 	} else if (s->want > WINDOW_FIRST) {
@@ -643,13 +708,41 @@ static bool try_stride(struct engine_file *ef, const struct engine_env *env,
 	return true;
 }
 
+static u32 first_credit(const struct engine_env *env)
+{
+	unsigned long credit = (CREDIT_STARTS + 1) * largest(env) +
+			       CREDIT_TOUCHES * (WINDOW_FIRST - 1);
+
+	if (env->file_pages <= CREDIT_SMALL)
+		return (u32)higher(env->file_pages, credit);
+	return (u32)credit;
+}
+
+static void earn(struct engine_file *ef, const struct engine_env *env, u32 pages)
+{
+	ef->credit = (u32)higher(ef->credit,
+				 lower(ef->credit + pages,
+				       CREDIT_LIMIT * largest(env)));
+}
+
+/* Take @pages from the credit if at least @keep remain. */
+static bool borrow(struct engine_file *ef, struct engine_stream *s,
+		   unsigned long pages, unsigned long keep)
+{
+	if (ef->credit < keep + pages)
+		return false;
+	ef->credit -= (u32)pages;
+	s->debt = (u32)pages;
+	return true;
+}
+
 /* A new stream whose window is about as large as what is cached behind it. */
 static void start_stream(struct engine_file *ef, const struct engine_env *env,
 			 long step, unsigned long page, bool recent,
 			 unsigned long run, struct engine_window *w)
 {
 	struct engine_stream *s = new_stream(ef, env, step);
-	unsigned long limit = largest(env);
+	unsigned long limit = largest(env), cost;
 
 	if (env->huge_pages) {
 		advance_huge(ef, env, s, page, 2, ENGINE_START, w);
@@ -658,6 +751,10 @@ static void start_stream(struct engine_file *ef, const struct engine_env *env,
 	s->want = recent ? WINDOW_FIRST : WINDOW_WEAK;
 	if (run >= WINDOW_FIRST)
 		s->want = (u32)lower(run, limit);
+	cost = (ef->waits < WAITS_MANY ? limit : 2 * limit) - s->want;
+	if (s->want < limit &&
+	    borrow(ef, s, cost, recent ? 0 : CREDIT_STARTS * limit))
+		s->want = (u32)limit;
 	advance(ef, env, s, page, ENGINE_START, w);
 }
 
@@ -695,27 +792,12 @@ static bool try_start(struct engine_file *ef, const struct engine_env *env,
 	return true;
 }
 
-static u32 first_credit(const struct engine_env *env)
-{
-	unsigned long touches = CREDIT_TOUCHES * (WINDOW_FIRST - 1);
-
-	if (env->file_pages <= CREDIT_SMALL)
-		return (u32)higher(env->file_pages, largest(env) + touches);
-	return (u32)(largest(env) - 1 + touches);
-}
-
-static void earn(struct engine_file *ef, const struct engine_env *env, u32 pages)
-{
-	ef->credit = (u32)higher(ef->credit,
-				 lower(ef->credit + pages,
-				       CREDIT_LIMIT * largest(env)));
-}
-
 /* A miss without any evidence: the page alone, or more on credit. */
 static void first_touch(struct engine_file *ef, const struct engine_env *env,
 			unsigned long page, struct engine_window *w)
 {
 	unsigned long limit = largest(env), start = page, pages = 1;
+	unsigned long keep = CREDIT_STARTS * limit;
 	struct engine_stream *s;
 
 	if (env->huge_pages) {
@@ -739,10 +821,11 @@ static void first_touch(struct engine_file *ef, const struct engine_env *env,
 	if (env->sequential) {
 		/* the user vouches for the pages after this one */
 		pages = limit;
-	} else if (ef->credit >= limit - 1 && limit > WINDOW_FIRST) {
-		start = page - lower(page, limit / 2);
+	} else if (ef->credit >= keep + limit - 1 && limit > WINDOW_FIRST) {
+		/* around it for a start, as stock does; then as streams go */
+		start = page - lower(page, ef->clock == 1 ? limit / 2 : 0);
 		pages = limit;
-	} else if (ef->credit >= WINDOW_FIRST - 1) {
+	} else if (ef->credit >= keep + WINDOW_FIRST - 1) {
 		pages = lower(WINDOW_FIRST, limit);
 	}
 	if (pages <= 1)
@@ -751,13 +834,18 @@ static void first_touch(struct engine_file *ef, const struct engine_env *env,
 	s = new_stream(ef, env, 1);
 	s->want = (u32)pages;
 	advance(ef, env, s, start, ENGINE_FIRST, w);
+	if (s->start < page) {
+		/* no end where a reader might stop: it is not known to come */
+		s->size = lower(pages, env->file_pages - start);
+		w->pages = s->size;
+		if (start + pages < env->file_pages)
+			set_zone(ef, s, start + pages - pages / 4, pages / 4);
+	}
 	/* small folios: nothing is known of the pages around */
 	s->order = 0;
 	w->order = 0;
-	if (!env->sequential) {
-		s->debt = (u32)lower(w->pages - 1, ef->credit);
-		ef->credit -= s->debt;
-	}
+	if (!env->sequential)
+		borrow(ef, s, w->pages - 1, 0);
 }
 
 void engine_init(struct engine_file *ef)
@@ -811,6 +899,33 @@ static bool skip_cached(const struct engine_env *env,
 	return *from < env->file_pages;
 }
 
+/* Did the reader of @s wait for a window of the largest size, or was it there? */
+static void count_wait(struct engine_file *ef, const struct engine_env *env,
+		       const struct engine_stream *s, bool wait)
+{
+	if (!full_size(s, env))
+		return;
+	if (!wait)
+		ef->waits -= ef->waits > 0;
+	else if (ef->waits + WAITS_WEIGHT < WAITS_MANY)
+		ef->waits += WAITS_WEIGHT;
+	else
+		ef->waits = WAITS_MOST;	/* for a while */
+}
+
+/* A page that is on its way, before the zone of the newest window */
+static void waited(struct engine_file *ef, const struct engine_env *env,
+		   unsigned long page)
+{
+	const struct engine_stream *s;
+
+	for (s = ef->streams; s < ef->streams + ef->nr_zones; s++)
+		if (s->size && position(s, page) < s->size) {
+			count_wait(ef, env, s, true);
+			return;
+		}
+}
+
 /* A mark of a stream that is not in the table, or of a read() */
 static void adopt(struct engine_file *ef, const struct engine_env *env,
 		  unsigned long page, struct engine_window *w)
@@ -833,7 +948,8 @@ static void adopt(struct engine_file *ef, const struct engine_env *env,
 }
 
 void engine_hit(struct engine_file *ef, const struct engine_env *env,
-		unsigned long page, bool marked, struct engine_window *w)
+		unsigned long page, bool marked, bool pending,
+		struct engine_window *w)
 {
 	struct engine_stream *s;
 	unsigned long from;
@@ -849,16 +965,19 @@ void engine_hit(struct engine_file *ef, const struct engine_env *env,
 	if (i == ef->nr_zones) {
 		if (marked)
 			adopt(ef, env, page, w);
+		else if (pending)
+			waited(ef, env, page);
 		return;
 	}
 
 	s = &ef->streams[i];
-	s->run = (u32)(page - base_of(s)) + 1;
-	if (s->debt) {
+	count_wait(ef, env, s, pending);
+	s->run = passed(s, page);
+	if (s->run > s->debt && s->debt) {
 		earn(ef, env, 2 * s->debt);
 		s->debt = 0;
 	}
-	if (s->want >= limit_of(s, env)) {
+	if (full_size(s, env)) {
 		if (s->full < WINDOWS_FULL)
 			s->full++;
 		earn(ef, env, 1);

@@ -52,7 +52,7 @@ struct engine_zone {
  *		are the distance between the first pages of the blocks of a
  *		strided stream; size, want and windows count blocks then
  * @len:	pages in each block of a strided stream, else 1
- * @back:	pages from the first one of a stream with step 1 to @start
+ * @back:	pages of a stream with step 1 or -1 before its newest window
  * @run:	pages of it that its reader is known to have passed
  * @debt:	pages taken from the file's credit, given back when used
  * @order:	log2 of the pages in a folio of the newest window, if the file
@@ -85,7 +85,8 @@ struct engine_stream {
  * @recent:	last misses that no stream explained, as a ring
  * @nr_recent:	misses written to the ring since the start
  * @clock:	counts decisions; the measure of age
- * @credit:	pages that may still be read around misses without a stream
+ * @credit:	pages that may be read without knowing that a reader wants them
+ * @waits:	how much readers wait for windows that were sent ahead of them
  */
 struct engine_file {
 	struct engine_zone zones[ENGINE_MAX_STREAMS];
@@ -93,6 +94,7 @@ struct engine_file {
 	u32 clock;
 	u32 nr_recent;
 	u32 credit;
+	u8 waits;
 	unsigned long recent[ENGINE_RECENT];
 	struct engine_stream streams[ENGINE_MAX_STREAMS];
 };
@@ -185,15 +187,18 @@ void engine_miss(struct engine_file *ef, const struct engine_env *env,
 		 unsigned long page, struct engine_window *w);
 
 /**
- * engine_hit() - a fault on a cached page touched a zone or a readahead mark
+ * engine_hit() - a fault on a cached page touched a zone or a readahead mark,
+ *		   or has to wait for the page
  * @ef:		the file's state, serialised by the caller
  * @env:	circumstances of this fault
  * @page:	the page, below env->file_pages
  * @marked:	the page carried a readahead mark
+ * @pending:	the read of the page is under way
  * @w:		the window to read ahead; w->pages is 0 if there is none
  */
 void engine_hit(struct engine_file *ef, const struct engine_env *env,
-		unsigned long page, bool marked, struct engine_window *w);
+		unsigned long page, bool marked, bool pending,
+		struct engine_window *w);
 
 /**
  * engine_zone_contains() - does a stream want to know of a fault on a page?

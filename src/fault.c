@@ -13,8 +13,9 @@
  *   map_pages	if the range to be mapped touches a zone (see engine.c): the
  *		wrapper leaves the zone out of the range, and maps nothing if
  *		the fault itself is in the zone, so that it comes to
- *   fault	which is wrapped if the page is missing, in a zone, carries the
- *		readahead mark, or is part of a large folio whose read failed.
+ *   fault	which is wrapped if the page is missing, on its way, in a zone,
+ *		carries the readahead mark, or is part of a large folio whose
+ *		read failed.
  *		The wrapper asks the engine, starts the reads, and lets the
  *		original find the page.
  *
@@ -68,13 +69,15 @@ static bool proven;
 
 /**
  * enum page_state - what a fault will find
- * @PAGE_CACHED:	the page, or its read under way
+ * @PAGE_CACHED:	the page
+ * @PAGE_PENDING:	its read under way
  * @PAGE_MISSING:	nothing
  * @PAGE_MARKED:	the page, with the readahead mark
  * @PAGE_FAILED:	a large folio that could not be read
  */
 enum page_state {
 	PAGE_CACHED,
+	PAGE_PENDING,
 	PAGE_MISSING,
 	PAGE_MARKED,
 	PAGE_FAILED,
@@ -93,8 +96,11 @@ page_state(struct address_space *mapping, pgoff_t index)
 		state = PAGE_MISSING;
 	else if (folio_test_readahead(folio))
 		state = PAGE_MARKED;
-	else if (unlikely(!folio_test_uptodate(folio)) &&
-		 folio_test_large(folio) && !folio_test_locked(folio))
+	else if (likely(folio_test_uptodate(folio)))
+		state = PAGE_CACHED;
+	else if (folio_test_locked(folio))
+		state = PAGE_PENDING;
+	else if (folio_test_large(folio))
 		state = PAGE_FAILED;
 	rcu_read_unlock();
 	return state;
@@ -112,10 +118,11 @@ static __always_inline bool want_fault(const struct vm_fault *vmf)
 			stats_inc(fallback_retried);
 		return state == PAGE_FAILED;
 	}
-	if (state != PAGE_CACHED)
+	if (state != PAGE_CACHED && state != PAGE_PENDING)
 		return true;
 	entry = openfiles_peek(file);
-	return entry && engine_zone_contains(&entry->engine, vmf->pgoff);
+	return entry && (state == PAGE_PENDING ||
+			 engine_zone_contains(&entry->engine, vmf->pgoff));
 }
 
 static __always_inline bool want_map_pages(const struct vm_fault *vmf,
@@ -355,9 +362,9 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 	if (vmf->flags & FAULT_FLAG_TRIED)
 		return original_fault(vmf);
 	missing = state == PAGE_MISSING;
-	entry = openfiles_lock(file, state != PAGE_CACHED);
+	entry = openfiles_lock(file, missing || state == PAGE_MARKED);
 	if (!entry) {
-		/* a hit in a zone that is gone, or no room for a miss */
+		/* a hit for a file that is gone, or no room for a miss */
 		if (missing)
 			stats_inc(fallback_busy);
 		return original_fault(vmf);
@@ -366,7 +373,7 @@ static vm_fault_t handle_fault(struct vm_fault *vmf)
 		engine_miss(&entry->engine, &env, index, &w);
 	else
 		engine_hit(&entry->engine, &env, index, state == PAGE_MARKED,
-			   &w);
+			   state == PAGE_PENDING, &w);
 	openfiles_unlock(entry);
 
 	if (missing) {

@@ -336,7 +336,8 @@ static void ask_engine(struct cache *c, struct cache_event *e)
 	if (e->missing)
 		engine_miss(c->ef, &c->env, e->page, &e->w);
 	else
-		engine_hit(c->ef, &c->env, e->page, e->marked, &e->w);
+		engine_hit(c->ef, &c->env, e->page, e->marked, e->pending,
+			   &e->w);
 	if (c->watch)
 		c->watch(c, e);
 	/* as handle_fault(): the kernel's own readahead must not start here */
@@ -355,6 +356,7 @@ static void fault(struct cache *c, uint8_t proc, unsigned long page)
 
 	e.missing = !(c->state[page] & CACHED);
 	e.marked = !e.missing && folio_marked(c, page);
+	e.pending = !e.missing && !e.marked && !uptodate(c, page);
 	if (e.missing)
 		c->n.misses++;
 	if (!uptodate(c, page))
@@ -365,7 +367,8 @@ static void fault(struct cache *c, uint8_t proc, unsigned long page)
 	}
 	if (e.missing || e.marked)
 		c->known = true;
-	else if (!c->known || !engine_zone_contains(c->ef, page)) {
+	else if (!c->known || (!e.pending &&
+			       !engine_zone_contains(c->ef, page))) {
 		original(c, proc, page);
 		return;
 	}

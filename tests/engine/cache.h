@@ -51,12 +51,14 @@ struct cache_config {
  * @page:	the page that faulted
  * @missing:	it was engine_miss(), else engine_hit()
  * @marked:	the page carried the readahead mark
+ * @pending:	the read of the page is under way
  * @w:		what came out
  */
 struct cache_event {
 	unsigned long page;
 	bool missing;
 	bool marked;
+	bool pending;
 	struct engine_window w;
 };
 

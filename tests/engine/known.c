@@ -26,12 +26,6 @@ static struct cache *start(struct cache *c, unsigned long max_pages,
 	return c;
 }
 
-static void run(struct cache *c, unsigned long page, int step, unsigned long n)
-{
-	for (; n; n--, page += (unsigned long)(long)step)
-		cache_touch(c, 0, page);
-}
-
 /*
  * Pages touched would be a better measure than pages passed.  Each touch in a
  * zone sends a whole window, whatever was left out before it.
@@ -51,27 +45,11 @@ static bool touched(struct cache *c)
 	return c->n.pages <= 23 * n / 10 + 2 * 32;
 }
 
-/*
- * A stride within the windows that credit pays for: the misses that show are
- * those between these windows, and seem to be strides of their own.
- */
-static bool fresh_stride(struct cache *c)
-{
-	start(c, 32, 0, 0);
-	c->ef->clock = 0;
-	c->env.file_pages = 641;	/* small: credit for all of it */
-	run(c, 640, -8, 80);
-	printf("# %lu misses in a fresh file, 80 touches 8 pages apart, backward\n",
-	       c->n.misses);
-	return c->n.misses <= 6;
-}
-
 static const struct {
 	const char *name;
 	bool (*kept)(struct cache *c);
 } promises[] = {
 	{ "read-by-touched", touched },
-	{ "fresh-stride", fresh_stride },
 };
 
 void test_known(void)

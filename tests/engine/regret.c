@@ -328,12 +328,86 @@ static bool waits_hold(struct cache *c, const struct trace *t, char *why,
 	limit++;
 	/* one more where the first window that ends with a folio is short */
 	limit += !!(m & (m - 1));
-	/* a quarter of a window is not enough notice: until established */
-	if (t->config.latency > m / 8)
-		limit += WINDOWS_FULL;
+	/* half a window is not enough notice: until that is seen */
+	if (t->config.latency > m / 4)
+		limit += WAITS_MANY;
 	if (m >= WINDOW_FIRST && c->n.waits > limit)
 		return FAIL("%lu waits in a run of %u, %lu allowed", c->n.waits,
 			    t->nr, limit);
+	return true;
+}
+
+/*
+ * A long run earns credit.  Then others start next to a page that is there, as
+ * a tensor after one whose last page was touched: with a large window each, as
+ * long as they use what they get.
+ */
+#define GAP_RUN		(TRACE_OPS / 2)
+#define GAP_PAGES	24u	/* thrice the largest window */
+
+static void make_gaps(struct trace *t, struct rng *r)
+{
+	struct trace_op fill = { .kind = OP_FILL, .count = 1 };
+	uint32_t page, n;
+
+	t->broke = true;
+	t->env.max_pages = 6 + rng_below(r, 3);
+	t->config.around = rng_chance(r, 20) ? 1 : 16;
+	t->env.file_pages = TRACE_PAGES;
+	t->env.stride = false;
+	t->nr_walkers = 2;
+	t->step[0] = 1;
+	t->step[1] = rng_chance(r, 50) ? 1 : -1;
+	page = rng_below(r, TRACE_PAGES / 4);
+	for (n = 0; n < GAP_RUN; n++)
+		trace_touch(t, 0, page++);
+	page = TRACE_PAGES / 2;
+	while (t->nr + GAP_PAGES < TRACE_OPS) {
+		page += 4 * GAP_PAGES + rng_below(r, 4 * GAP_PAGES);
+		fill.page = page - (uint32_t)t->step[1];
+		trace_add(t, fill);
+		for (n = 0; n < GAP_PAGES; n++)
+			trace_touch(t, 1, page + n * (uint32_t)t->step[1]);
+	}
+}
+
+static bool gaps_hold(struct cache *c, const struct trace *t, char *why,
+		      size_t size)
+{
+	unsigned long pages, m = t->env.max_pages;
+	unsigned int i, n = 0, gaps = 0;
+	uint32_t next = 0;
+
+	/* shrunk, it would test something else */
+	if (m < 6 || m > 8 || t->env.stride || !t->env.restart || !t->broke ||
+	    !t->env.backward)
+		return true;
+	trace_open(c, t);
+	for (i = 0; i < t->nr && t->op[i].kind == OP_TOUCH; i++)
+		trace_do(c, t, i);
+	if (i != GAP_RUN)
+		return true;
+	for (; i < t->nr; i++, n++) {
+		if (t->op[i].kind == OP_FILL) {
+			if (gaps && n <= GAP_PAGES)
+				return true;
+			n = 0;
+			gaps++;
+			next = t->op[i].page;
+		} else if (t->op[i].page != next) {
+			return true;
+		}
+		next += (uint32_t)t->step[1];
+		pages = c->n.pages;
+		trace_do(c, t, i);
+		if (n == 1 && c->n.pages - pages < m / 2)
+			return FAIL("%lu pages in the first window of gap %u",
+				    c->n.pages - pages, gaps);
+	}
+	pages = GAP_RUN + gaps * (GAP_PAGES + 1 + 2 * m) + 2 * m;
+	if (c->n.pages > pages)
+		return FAIL("%lu pages read, %u gaps, %lu allowed", c->n.pages,
+			    gaps, pages);
 	return true;
 }
 
@@ -771,6 +845,7 @@ const struct property regret_properties[] = {
 	{ "regret-run", make_run_broke, run_holds, 20 },
 	{ "regret-run-fresh", make_run, fresh_holds, 10 },
 	{ "regret-run-waits", make_run_slow, waits_hold, 10 },
+	{ "regret-gaps", make_gaps, gaps_hold, 5 },
 	{ "regret-blocks", make_blocks, blocks_hold, 5 },
 	{ "regret-apart", make_apart, apart_holds, 5 },
 	{ "regret-runs", make_runs, runs_hold, 20 },

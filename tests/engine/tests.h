@@ -9,7 +9,8 @@
 
 /* From the engine's header comment */
 #define WINDOW_FIRST	4u
-#define WINDOWS_FULL	16u
+#define WINDOWS_FULL	24u
+#define WAITS_MANY	16u
 #define LONGER_LIMIT	6u
 
 /* Lists of properties end with one that has no name. */

@@ -38,11 +38,14 @@
  * to establish itself again.  The caller keeps fault-around from mapping pages
  * in a zone, else the reader would pass through it without a fault.
  *
- * Slow devices.  Half a window may be too little notice.  The caller tells of
- * faults on pages that are on their way; when, of the file's largest windows,
- * so many were waited for that WAITS_MANY is reached, all of the file's streams
- * count as established from their first largest window on, and a new one may
- * have that at once (see Credit), until WAITS_MOST windows came in time.
+ * Haste.  Half a window may be too little notice.  The caller tells of faults
+ * on pages that are on their way; when, of the file's largest windows, so many
+ * were waited for that WAITS_MANY is reached, the zone is three quarters of a
+ * largest window for all of the file's streams, and a new one may begin with
+ * such a window more often (see Credit), until WAITS_MOST windows came in time.
+ * For a reader that takes pages in bulk, the kernel for a program that does
+ * nothing meanwhile, the zone is the whole of the second largest window and of
+ * those that follow.
  *
  * Regret.  For a stream, let w(k) be its windows and let the reader stop
  * anywhere.  w(k+1) <= 2 w(k) is read only when the zone of w(k) was entered,
@@ -61,7 +64,7 @@
  *
  *   pages read <= pages passed + 2 m <= 13/12 * pages passed + WINDOW_FIRST
  *
- * On a slow device it may be one largest window more for each stream.
+ * Haste adds a quarter of a largest window for each stream.
  *
  * "Passed" is what lies between the first page and the last one that the
  * reader asked for: one that leaves out pages on its way still moves on.
@@ -258,12 +261,21 @@ static bool full_size(const struct engine_stream *s, const struct engine_env *en
 	return s->want >= limit_of(s, env);
 }
 
-static bool established(const struct engine_file *ef,
-			const struct engine_env *env,
-			const struct engine_stream *s)
+static bool established(const struct engine_stream *s)
 {
-	return s->full >= WINDOWS_FULL ||
-	       (full_size(s, env) && ef->waits >= WAITS_MANY);
+	return s->full >= WINDOWS_FULL;
+}
+
+/* Will the reader be there before its pages are, told half a window before? */
+static bool in_haste(const struct engine_file *ef, const struct engine_env *env)
+{
+	return env->bulk || ef->waits >= WAITS_MANY;
+}
+
+static bool zone_is_whole(const struct engine_env *env,
+			  const struct engine_stream *s)
+{
+	return established(s) || (env->bulk && full_size(s, env) && s->full);
 }
 
 /* Pages in the zone of a window of @size pages */
@@ -271,18 +283,19 @@ static unsigned long notice(const struct engine_file *ef,
 			    const struct engine_env *env,
 			    const struct engine_stream *s, unsigned long size)
 {
-	if (established(ef, env, s))
+	if (zone_is_whole(env, s))
 		return size;
-	return higher(size / (full_size(s, env) ? 2 : 4), 1);
+	if (!full_size(s, env))
+		return higher(size / 4, 1);
+	return higher(in_haste(ef, env) ? size - size / 4 : size / 2, 1);
 }
 
 /* Shall the zone begin where readers stop: at a multiple of the window? */
-static bool aligns_zone(const struct engine_file *ef,
-			const struct engine_env *env,
+static bool aligns_zone(const struct engine_env *env,
 			const struct engine_stream *s)
 {
 	return s->size && s->want >= 2 * WINDOW_FIRST && full_size(s, env) &&
-	       !established(ef, env, s);
+	       !zone_is_whole(env, s);
 }
 
 static void place_forward(struct engine_file *ef, const struct engine_env *env,
@@ -298,7 +311,7 @@ static void place_forward(struct engine_file *ef, const struct engine_env *env,
 		return;
 	}
 	zone = align_down(end - pages, log2_floor(s->want));
-	if (aligns_zone(ef, env, s) && zone >= from)
+	if (aligns_zone(env, s) && zone >= from)
 		end = zone + pages;
 	else if (align_down(end, s->order) > from)
 		end = align_down(end, s->order);
@@ -322,7 +335,7 @@ static void place_backward(struct engine_file *ef, const struct engine_env *env,
 		return;
 	}
 	zone = align_up(start + pages, log2_floor(s->want));
-	if (aligns_zone(ef, env, s) && zone <= end)
+	if (aligns_zone(env, s) && zone <= end)
 		start = zone - pages;
 	else if (align_up(start, s->order) < end)
 		start = align_up(start, s->order);
@@ -402,7 +415,7 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 		s->back += (u32)(from - s->start);
 	else if (s->size && s->step == -1)
 		s->back += (u32)(s->start + s->size - 1 - from);
-	if (established(ef, env, s))
+	if (zone_is_whole(env, s))
 		order = log2_floor(s->want);
 	else
 		order = s->want >= 16 ? log2_floor(s->want / 4) : 0;
@@ -417,13 +430,14 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 		place_backward(ef, env, s, from);
 	}
 	s->stamp = ef->clock;
+	s->waited = false;
 
 	w->start = s->start;
 	w->pages = s->size;
 	w->step = s->step;
 	w->len = s->len;
 	w->order = (unsigned int)lower(s->order, env->max_order);
-	w->mark = s->step == 1 && established(ef, env, s);
+	w->mark = s->step == 1 && established(s);
 	w->why = why;
 }
 
@@ -751,7 +765,7 @@ static void start_stream(struct engine_file *ef, const struct engine_env *env,
 	s->want = recent ? WINDOW_FIRST : WINDOW_WEAK;
 	if (run >= WINDOW_FIRST)
 		s->want = (u32)lower(run, limit);
-	cost = (ef->waits < WAITS_MANY ? limit : 2 * limit) - s->want;
+	cost = (in_haste(ef, env) ? 2 * limit : limit) - s->want;
 	if (s->want < limit &&
 	    borrow(ef, s, cost, recent ? 0 : CREDIT_STARTS * limit))
 		s->want = (u32)limit;
@@ -901,10 +915,11 @@ static bool skip_cached(const struct engine_env *env,
 
 /* Did the reader of @s wait for a window of the largest size, or was it there? */
 static void count_wait(struct engine_file *ef, const struct engine_env *env,
-		       const struct engine_stream *s, bool wait)
+		       struct engine_stream *s, bool wait)
 {
-	if (!full_size(s, env))
+	if (!full_size(s, env) || s->waited)
 		return;
+	s->waited = wait;
 	if (!wait)
 		ef->waits -= ef->waits > 0;
 	else if (ef->waits + WAITS_WEIGHT < WAITS_MANY)
@@ -917,7 +932,7 @@ static void count_wait(struct engine_file *ef, const struct engine_env *env,
 static void waited(struct engine_file *ef, const struct engine_env *env,
 		   unsigned long page)
 {
-	const struct engine_stream *s;
+	struct engine_stream *s;
 
 	for (s = ef->streams; s < ef->streams + ef->nr_zones; s++)
 		if (s->size && position(s, page) < s->size) {

@@ -59,6 +59,7 @@ struct engine_zone {
  *		could have any
  * @full:	windows of the largest size in a row that were used up to their
  *		zones, as far as it matters
+ * @waited:	its reader had to wait for the newest window
  * @longer:	times that the blocks turned out to be longer
  */
 struct engine_stream {
@@ -74,6 +75,7 @@ struct engine_stream {
 	u8 order;
 	u8 full;
 	u8 longer;
+	bool waited;
 };
 
 /**
@@ -109,6 +111,7 @@ struct engine_file {
  * @streams:	streams to remember, 1 to ENGINE_MAX_STREAMS
  * @sequential:	the mapping was advised to be read sequentially
  * @random:	the mapping was advised to be read at random
+ * @bulk:	the kernel takes pages for a program that waits for all of them
  * @restart:	forward streams may start from misses
  * @backward:	streams towards lower offsets may start
  * @stride:	streams with a constant step may start
@@ -125,6 +128,7 @@ struct engine_env {
 	unsigned int streams;
 	bool sequential;
 	bool random;
+	bool bulk;
 	bool restart;
 	bool backward;
 	bool stride;

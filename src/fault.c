@@ -83,6 +83,13 @@ enum page_state {
 	PAGE_FAILED,
 };
 
+/* A read ends with the page up to date first, then unlocked. */
+static __always_inline bool uptodate_by_now(struct folio *folio)
+{
+	smp_rmb();	/* it was not locked when looked at */
+	return folio_test_uptodate(folio);
+}
+
 static __always_inline enum page_state
 page_state(struct address_space *mapping, pgoff_t index)
 {
@@ -100,7 +107,7 @@ page_state(struct address_space *mapping, pgoff_t index)
 		state = PAGE_CACHED;
 	else if (folio_test_locked(folio))
 		state = PAGE_PENDING;
-	else if (folio_test_large(folio))
+	else if (folio_test_large(folio) && !uptodate_by_now(folio))
 		state = PAGE_FAILED;
 	rcu_read_unlock();
 	return state;
@@ -243,6 +250,7 @@ static bool look_around(const struct vm_fault *vmf, struct engine_env *env)
 			      file->f_ra.ra_pages;
 	env->streams = READ_ONCE(knobs.streams);
 	env->sequential = flags & VM_SEQ_READ;
+	env->bulk = !(vmf->flags & FAULT_FLAG_USER);
 	env->restart = READ_ONCE(knobs.restart);
 	env->backward = READ_ONCE(knobs.backward);
 	env->stride = READ_ONCE(knobs.stride);

@@ -14,7 +14,7 @@ accel_options() {
 	fi
 	case $(cat "$note") in
 	kvm) echo -accel kvm -cpu host ;;
-	*) echo -accel tcg,thread=multi -cpu max ;;
+	*) echo -accel tcg,thread=multi -cpu max,-erms,-fsrm,-fzrm,-fsrs,-fsrc ;;
 	esac
 }
 

@@ -64,7 +64,7 @@
  *
  *   pages read <= pages passed + 2 m <= 13/12 * pages passed + WINDOW_FIRST
  *
- * Haste adds a quarter of a largest window for each stream.
+ * Haste adds a quarter of a largest window for each stream, bulk a half.
  *
  * "Passed" is what lies between the first page and the last one that the
  * reader asked for: one that leaves out pages on its way still moves on.
@@ -272,6 +272,10 @@ static bool in_haste(const struct engine_file *ef, const struct engine_env *env)
 	return env->bulk || ef->waits >= WAITS_MANY;
 }
 
+/*
+ * Not the first window for a reader in bulk: one that was missed is mapped in
+ * one go if it is a single folio, and nobody would come to its zone.
+ */
 static bool zone_is_whole(const struct engine_env *env,
 			  const struct engine_stream *s)
 {
@@ -399,6 +403,19 @@ static void drop_twins(struct engine_file *ef, const struct engine_stream *s,
 			drop_stream(ef, twin);
 }
 
+/* The window of @s just moved: ask for it. */
+static void ask_for(struct engine_file *ef, struct engine_stream *s,
+		    enum engine_why why, struct engine_window *w)
+{
+	s->stamp = ef->clock;
+	s->waited = false;
+	w->start = s->start;
+	w->pages = s->size;
+	w->step = s->step;
+	w->len = s->len;
+	w->why = why;
+}
+
 /*
  * Move stream @s to a window of s->want pages whose first page in the
  * direction of the stream is @from, which lies in the file.
@@ -429,16 +446,9 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 	} else {
 		place_backward(ef, env, s, from);
 	}
-	s->stamp = ef->clock;
-	s->waited = false;
-
-	w->start = s->start;
-	w->pages = s->size;
-	w->step = s->step;
-	w->len = s->len;
+	ask_for(ef, s, why, w);
 	w->order = (unsigned int)lower(s->order, env->max_order);
 	w->mark = s->step == 1 && established(s);
-	w->why = why;
 }
 
 /*
@@ -467,7 +477,6 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	}
 	s->start = first;
 	s->size = end - first;
-	s->stamp = ef->clock;
 	if (!room)
 		set_zone(ef, s, 0, 0);
 	else if (s->step > 0)
@@ -476,13 +485,9 @@ static void advance_huge(struct engine_file *ef, const struct engine_env *env,
 	else
 		set_zone(ef, s, first, lower(s->size, env->huge_pages));
 
-	w->start = first;
-	w->pages = s->size;
-	w->step = s->step;
-	w->len = 1;
+	ask_for(ef, s, why, w);
 	w->order = order;
 	w->mark = false;
-	w->why = why;
 }
 
 /*

@@ -83,13 +83,6 @@ enum page_state {
 	PAGE_FAILED,
 };
 
-/* A read ends with the page up to date first, then unlocked. */
-static __always_inline bool uptodate_by_now(struct folio *folio)
-{
-	smp_rmb();	/* it was not locked when looked at */
-	return folio_test_uptodate(folio);
-}
-
 static __always_inline enum page_state
 page_state(struct address_space *mapping, pgoff_t index)
 {
@@ -107,7 +100,7 @@ page_state(struct address_space *mapping, pgoff_t index)
 		state = PAGE_CACHED;
 	else if (folio_test_locked(folio))
 		state = PAGE_PENDING;
-	else if (folio_test_large(folio) && !uptodate_by_now(folio))
+	else if (folio_test_large(folio) && window_read_failed(folio))
 		state = PAGE_FAILED;
 	rcu_read_unlock();
 	return state;

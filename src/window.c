@@ -108,7 +108,7 @@ bool window_drop_folio(struct address_space *mapping, pgoff_t index)
 		return true;
 	first = folio->index;
 	last = first + folio_nr_pages(folio) - 1;
-	drop = !folio_test_uptodate(folio) && !folio_test_locked(folio);
+	drop = window_read_failed(folio);
 	folio_put(folio);
 	/* leaves alone what is dirty, mapped or in use */
 	return drop && invalidate_mapping_pages(mapping, first, last);

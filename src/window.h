@@ -6,6 +6,7 @@
 #define MMAPRA_WINDOW_H
 
 #include <linux/fs.h>
+#include <linux/pagemap.h>
 #include "engine.h"
 
 /**
@@ -26,6 +27,21 @@ void window_read(struct file *file, const struct engine_window *w);
  * @index:	the page, in pages
  */
 void window_clear_mark(struct address_space *mapping, pgoff_t index);
+
+/**
+ * window_read_failed() - is a folio neither up to date nor being read?
+ * @folio:	one that is or was in the page cache
+ *
+ * A read ends with the folio up to date first, then unlocked: looked at in the
+ * reverse order, a read that ends meanwhile has not failed.
+ */
+static inline bool window_read_failed(struct folio *folio)
+{
+	if (folio_test_locked(folio))
+		return false;
+	smp_rmb();
+	return !folio_test_uptodate(folio);
+}
 
 /**
  * window_drop_folio() - take a folio whose read failed out of the page cache

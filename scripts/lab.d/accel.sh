@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154 # the parts share variables
 # KVM or TCG? /dev/kvm opens on machines that then hang in the firmware, so a real boot is tried, once per boot of
-# the host. Prints the QEMU options.
+# the host. Prints the QEMU options. TCG runs "rep movsb" a byte at a time: without the features that tell the kernel to
+# prefer it, copies are made in words.
 accel_options() {
 	local note probe
 	note=$cache/accel-$(cat /proc/sys/kernel/random/boot_id)

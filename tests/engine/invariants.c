@@ -424,6 +424,7 @@ static void random_env(struct trace *t, struct rng *r)
 		t->config.room = rng_log(r, 2048) + 16;
 	t->procs = 1 + rng_below(r, 3);
 	t->broke = rng_chance(r, 30);
+	e->bulk = rng_chance(r, 10);
 }
 
 static void random_set(struct trace *t, struct rng *r)

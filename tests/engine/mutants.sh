@@ -35,6 +35,8 @@ mutants=(
 	"credit-endless|what is read on credit is not paid|s/ef->credit -= (u32)pages;//"
 	"credit-unused|no stream starts on credit|s/if (s->want < limit \&\&/if (0 \&\& s->want < limit \&\&/"
 	"credit-lost|what was used is not given back|s/earn(ef, env, 2 \* s->debt)/earn(ef, env, 0 * s->debt)/"
+	"bulk-unheeded|a reader in bulk gets no more notice|s/(env->bulk \&\& full_size/(0 \&\& full_size/"
+	"bulk-from-missed|a window that was missed is a zone|s/ \&\& full_size(s, env) \&\& s->full)/ \&\& full_size(s, env))/"
 	"waits-unseen|waits are not counted|s/ef->waits = WAITS_MOST/ef->waits = 0/"
 	"waits-always|each file seems slow|s/ef->waits -= ef->waits > 0/ef->waits = WAITS_MOST/"
 	"credit-none|a fresh file has no credit|s/ef->credit = first_credit(env)/ef->credit = 0 * first_credit(env)/"

@@ -338,6 +338,54 @@ static bool waits_hold(struct cache *c, const struct trace *t, char *why,
 }
 
 /*
+ * In bulk the zone of a largest window is all of it, but for the first one's:
+ * whoever has to be told nearly a window before waits for those two at most.
+ * So after a jump over what was read ahead, which is the second walker.
+ */
+static void make_run_bulk(struct trace *t, struct rng *r)
+{
+	uint32_t m = 8u << rng_below(r, 4), page, jump;
+
+	t->broke = true;
+	t->env.bulk = true;
+	t->env.file_pages = TRACE_PAGES;
+	t->env.max_pages = m;
+	t->env.max_order = rng_chance(r, 50) ? 0 : rng_below(r, 10);
+	t->config.latency = m * 3 / 4 + rng_below(r, m / 8);
+	t->config.around = 1;
+	t->nr_walkers = 2;
+	t->step[0] = rng_chance(r, 50) ? 1 : -1;
+	t->step[1] = t->step[0];
+	page = TRACE_PAGES / 2 + rng_below(r, m);
+	while (t->nr < TRACE_OPS / 2) {
+		trace_touch(t, 0, page);
+		page += (uint32_t)t->step[0];
+	}
+	for (jump = rng_below(r, 2 * m); jump; jump--)
+		page += (uint32_t)t->step[0];
+	while (t->nr < TRACE_OPS) {
+		trace_touch(t, 1, page);
+		page += (uint32_t)t->step[1];
+	}
+}
+
+static bool bulk_holds(struct cache *c, const struct trace *t, char *why,
+		       size_t size)
+{
+	unsigned long m = t->env.max_pages, limit;
+
+	if (!are_runs(t) || !t->broke || !t->env.bulk || m < 8 ||
+	    (m & (m - 1)) || t->config.latency > m * 7 / 8)
+		return true;
+	trace_replay(c, t);
+	limit = t->nr_walkers * (2 + log2_up(m / WINDOW_FIRST) + 2);
+	if (c->n.waits > limit)
+		return FAIL("%lu waits in a run of %u in bulk, %lu allowed",
+			    c->n.waits, t->nr, limit);
+	return true;
+}
+
+/*
  * A long run earns credit.  Then others start next to a page that is there, as
  * a tensor after one whose last page was touched: with a large window each, as
  * long as they use what they get.
@@ -636,6 +684,8 @@ static void book(struct cache *c, const struct cache_event *e)
 		limit = established_limit(p, l->largest);
 	else
 		limit = growing_limit(p, l->first);
+	if (c->env.bulk)
+		limit += l->largest / 2;
 	if (l->read > limit && !b->bad) {
 		b->bad = true;
 		snprintf(b->why, b->size,
@@ -679,6 +729,7 @@ static void make_any(struct trace *t, struct rng *r)
 			left[i]--;
 		}
 	}
+	t->env.bulk = rng_chance(r, 10);
 }
 
 /*
@@ -845,6 +896,7 @@ const struct property regret_properties[] = {
 	{ "regret-run", make_run_broke, run_holds, 20 },
 	{ "regret-run-fresh", make_run, fresh_holds, 10 },
 	{ "regret-run-waits", make_run_slow, waits_hold, 10 },
+	{ "regret-run-bulk", make_run_bulk, bulk_holds, 2 },
 	{ "regret-gaps", make_gaps, gaps_hold, 5 },
 	{ "regret-blocks", make_blocks, blocks_hold, 5 },
 	{ "regret-apart", make_apart, apart_holds, 5 },

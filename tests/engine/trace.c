@@ -287,6 +287,9 @@ static bool simplify(struct trace *t, unsigned int what)
 	case 18:
 		t->config.clip_retry = true;
 		return true;
+	case 19:
+		t->env.bulk = false;
+		return true;
 	default:
 		return false;
 	}
@@ -302,7 +305,7 @@ void trace_shrink(struct cache *c, const struct property *p, struct trace *t)
 		return;
 	/* each makes room for the other */
 	do {
-		for (what = 0; what < 19; what++) {
+		for (what = 0; what < 20; what++) {
 			memcpy(try, t, sizeof(*try));
 			if (simplify(try, what) && still_fails(&s, try))
 				memcpy(t, try, sizeof(*t));
@@ -320,11 +323,12 @@ void trace_print(const struct trace *t)
 	const struct engine_env *e = &t->env;
 	unsigned int i, n;
 
-	printf("#   file %lu pages, window %lu, huge %lu, order %u, %u streams%s%s%s%s%s%s\n",
+	printf("#   file %lu pages, window %lu, huge %lu, order %u, %u streams%s%s%s%s%s%s%s\n",
 	       e->file_pages, e->max_pages, e->huge_pages, e->max_order,
 	       e->streams, e->restart ? "" : ", no restart",
 	       e->backward ? "" : ", no backward", e->stride ? "" : ", no stride",
 	       e->sequential ? ", sequential" : "", e->random ? ", random" : "",
+	       e->bulk ? ", bulk" : "",
 	       t->broke ? ", no credit" : "");
 	printf("#   cache: room %lu, around %u%s, latency %u; %u processes\n",
 	       t->config.room, t->config.around,

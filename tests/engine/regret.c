@@ -262,6 +262,44 @@ static bool blocks_hold(struct cache *c, const struct trace *t, char *why,
 }
 
 /*
+ * A page alone, a run, and a page, equally far from each other: what the first
+ * two have in common is one page, so no blocks are read for the third.
+ */
+static void make_unequal(struct trace *t, struct rng *r)
+{
+	uint32_t apart, n, i;
+
+	t->broke = true;
+	n = 8 + rng_below(r, 64);
+	apart = 200 + rng_below(r, 800);
+	t->nr_walkers = 1;
+	trace_touch(t, 0, 0);
+	for (i = 0; i < n; i++)
+		trace_touch(t, 0, apart + i);
+	trace_touch(t, 0, 2 * apart);
+}
+
+static bool unequal_holds(struct cache *c, const struct trace *t, char *why,
+			  size_t size)
+{
+	unsigned long before = 0;
+	unsigned int i;
+
+	if (!t->broke || t->nr < 8 || !t->env.stride ||
+	    t->op[t->nr - 1].page != 2 * t->op[1].page)
+		return true;
+	trace_open(c, t);
+	for (i = 0; i < t->nr; i++) {
+		before = c->n.pages;
+		trace_do(c, t, i);
+	}
+	if (c->n.pages - before > WINDOW_FIRST)
+		return FAIL("%lu pages read at one distance after a page and a run, %u allowed",
+			    c->n.pages - before, WINDOW_FIRST);
+	return true;
+}
+
+/*
  * Three streams that start equally far from each other, one after the other,
  * and go on: for a while the third seems to be blocks.
  */
@@ -899,6 +937,7 @@ const struct property regret_properties[] = {
 	{ "regret-run-bulk", make_run_bulk, bulk_holds, 2 },
 	{ "regret-gaps", make_gaps, gaps_hold, 5 },
 	{ "regret-blocks", make_blocks, blocks_hold, 5 },
+	{ "regret-unequal", make_unequal, unequal_holds, 1 },
 	{ "regret-apart", make_apart, apart_holds, 5 },
 	{ "regret-runs", make_runs, runs_hold, 20 },
 	{ "regret-intruders", make_intruders, intruders_hold, 5 },

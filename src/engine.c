@@ -41,8 +41,8 @@
  * Haste.  Half a window may be too little notice.  The caller tells of faults
  * on pages that are on their way; when, of the file's largest windows, so many
  * were waited for that WAITS_MANY is reached, the zone is three quarters of a
- * largest window for all of the file's streams, and a new one may begin with
- * such a window more often (see Credit), until WAITS_MOST windows came in time.
+ * first largest window and seven eighths of those that follow, for all of the
+ * file's streams, until WAITS_MOST windows came in time.
  * For a reader that takes pages in bulk, the kernel for a program that does
  * nothing meanwhile, the zone is the whole of the second largest window and of
  * those that follow.
@@ -64,7 +64,7 @@
  *
  *   pages read <= pages passed + 2 m <= 13/12 * pages passed + WINDOW_FIRST
  *
- * Haste adds a quarter of a largest window for each stream, bulk a half.
+ * Haste adds 3/8 of a largest window for each stream, bulk a half.
  *
  * "Passed" is what lies between the first page and the last one that the
  * reader asked for: one that leaves out pages on its way still moves on.
@@ -291,7 +291,9 @@ static unsigned long notice(const struct engine_file *ef,
 		return size;
 	if (!full_size(s, env))
 		return higher(size / 4, 1);
-	return higher(in_haste(ef, env) ? size - size / 4 : size / 2, 1);
+	if (!in_haste(ef, env))
+		return higher(size / 2, 1);
+	return size - size / (s->full ? 8 : 4);
 }
 
 /* Shall the zone begin where readers stop: at a multiple of the window? */

@@ -39,7 +39,7 @@ static inline bool window_read_failed(struct folio *folio)
 {
 	if (folio_test_locked(folio))
 		return false;
-	smp_rmb();
+	smp_rmb();	/* locked first, then up to date */
 	return !folio_test_uptodate(folio);
 }
 

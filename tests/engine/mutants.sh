@@ -14,7 +14,7 @@ mkdir -p "$dir"
 mutants=(
 	"zone-never|no zone is ever set|s/WRITE_ONCE(z->pages, pages)/WRITE_ONCE(z->pages, 0)/"
 	"zone-whole|zones are whole windows from the start|/^static bool established/,/^}/s/return .*/return s || 1;/"
-	"zone-part|zones stay a part of the window|/^static bool established/,/^}/s/return .*/return s \&\& 0;/; s/size - size \/ 4 : size/size \/ 2 : size/"
+	"zone-part|zones stay a part of the window|/^static bool established/,/^}/s/return .*/return s \&\& 0;/; s/return size - size \/ (s->full ? 8 : 4)/return higher(size \/ 2, 1)/"
 	"zone-outside|zones reach a page too far|s/set_zone(ef, s, zone, end - zone)/set_zone(ef, s, zone, end - zone + 1)/"
 	"zone-unaligned|zones do not start with a folio|s/zone = higher(align_down(end - pages, s->order), from)/zone = higher(end - pages, from)/"
 	"zone-anywhere|zones do not start at multiples of a window|/^static bool aligns_zone/,/^}/s/return .*/return 0 \&\&/"

@@ -382,14 +382,14 @@ static bool waits_hold(struct cache *c, const struct trace *t, char *why,
  */
 static void make_run_bulk(struct trace *t, struct rng *r)
 {
-	uint32_t m = 8u << rng_below(r, 4), page, jump;
+	uint32_t m = 16u << rng_below(r, 4), page, jump;
 
 	t->broke = true;
 	t->env.bulk = true;
 	t->env.file_pages = TRACE_PAGES;
 	t->env.max_pages = m;
 	t->env.max_order = rng_chance(r, 50) ? 0 : rng_below(r, 10);
-	t->config.latency = m * 3 / 4 + rng_below(r, m / 8);
+	t->config.latency = m - 1 - rng_below(r, m / 16);
 	t->config.around = 1;
 	t->nr_walkers = 2;
 	t->step[0] = rng_chance(r, 50) ? 1 : -1;
@@ -412,8 +412,8 @@ static bool bulk_holds(struct cache *c, const struct trace *t, char *why,
 {
 	unsigned long m = t->env.max_pages, limit;
 
-	if (!are_runs(t) || !t->broke || !t->env.bulk || m < 8 ||
-	    (m & (m - 1)) || t->config.latency > m * 7 / 8)
+	if (!are_runs(t) || !t->broke || !t->env.bulk || m < 16 ||
+	    (m & (m - 1)) || t->config.latency >= m)
 		return true;
 	trace_replay(c, t);
 	limit = t->nr_walkers * (2 + log2_up(m / WINDOW_FIRST) + 2);

@@ -122,7 +122,7 @@ bool window_can_choose_order(void)
 void window_read(struct file *file, const struct engine_window *w)
 {
 	loff_t size = i_size_read(file->f_mapping->host);
-	unsigned long end = DIV_ROUND_UP(size, PAGE_SIZE), pages, i;
+	unsigned long end = DIV_ROUND_UP(size, PAGE_SIZE), pages, rest, i;
 	struct blk_plug plug;
 
 	/* The file may have become shorter since the decision. */
@@ -141,9 +141,14 @@ void window_read(struct file *file, const struct engine_window *w)
 	if (w->start >= end)
 		return;
 	pages = min(w->pages, end - w->start);
-	if (w->order && read_ordered(file, w->start, pages, w->order, w->mark))
+	if (!w->order || !read_ordered(file, w->start, pages, w->order, w->mark)) {
+		read_small(file, w->start, pages, w->mark);
 		return;
-	read_small(file, w->start, pages, w->mark);
+	}
+	/* Some kernels leave out what is no whole folio at the end. */
+	rest = (w->start + pages) & ((1UL << w->order) - 1);
+	if (rest && rest < pages)
+		read_small(file, w->start + pages - rest, rest, false);
 }
 
 int window_init(void)

@@ -22,8 +22,10 @@
  *   - the page before it (after it) is cached: a window of WINDOW_WEAK pages;
  *   - two earlier misses at the same distance, p - d and p - 2d: a stream with
  *     step d, WINDOW_FIRST pages of it.  If streams with step 1 ran from
- *     p - d and p - 2d on, and as far as is known equally far, blocks are
- *     meant; two of them are read.
+ *     p - d and p - 2d on, one after the other, and as far as is known equally
+ *     far, blocks are meant; two of them are read.  Readers of several slices
+ *     of a file are at equal distances, too: a step must fit into the rest of
+ *     the file some times, and none of those streams may go on.
  *
  * Without evidence the page is read alone, but for the credit (below).
  *
@@ -123,6 +125,7 @@
 #define WINDOW_WEAK	2	/* pages, when one cached neighbour is all we know */
 #define WINDOW_FIRST	4	/* pages, when a stream was just recognised */
 #define WINDOWS_FULL	24	/* of the largest size in a row: established */
+#define STEPS_FEW	3	/* steps left in the file: not worth a stream */
 #define LONGER_LIMIT	6	/* misses that may tell how long blocks are */
 #define CREDIT_TOUCHES	5	/* first touches with WINDOW_FIRST pages */
 #define CREDIT_SMALL	1024	/* pages in a file that may be read whole */
@@ -240,6 +243,7 @@ static struct engine_stream *new_stream(struct engine_file *ef,
 	oldest->step = (s32)step;
 	oldest->len = 1;
 	oldest->run = 1;
+	oldest->born = ef->clock;
 	return oldest;
 }
 
@@ -434,6 +438,8 @@ static void advance(struct engine_file *ef, const struct engine_env *env,
 		s->back += (u32)(from - s->start);
 	else if (s->size && s->step == -1)
 		s->back += (u32)(s->start + s->size - 1 - from);
+	else if (s->size)
+		s->back += (u32)((long)(from - s->start) / s->step);
 	if (zone_is_whole(env, s))
 		order = log2_floor(s->want);
 	else
@@ -579,6 +585,35 @@ static void late(struct engine_file *ef, const struct engine_env *env,
 		advance(ef, env, s, page, ENGINE_LATE, w);
 }
 
+/* The stream that ran from page @first on, or NULL */
+static const struct engine_stream *run_from(const struct engine_file *ef,
+					    unsigned long first)
+{
+	const struct engine_stream *s;
+
+	/* it starts with the second page if the first was read alone */
+	for (s = ef->streams; s < ef->streams + ef->nr_zones; s++)
+		if (s->size && s->step == 1 &&
+		    (base_of(s) == first || base_of(s) == first + 1))
+			return s;
+	return NULL;
+}
+
+/* What ran @steps before strided stream @s began, or NULL */
+static const struct engine_stream *run_before(const struct engine_file *ef,
+					      const struct engine_stream *s,
+					      unsigned long steps)
+{
+	return run_from(ef, s->start - (s->back + steps) * s->step);
+}
+
+/* Was stream @s, if there is one, used since the clock showed @then? */
+static bool used_since(const struct engine_file *ef,
+		       const struct engine_stream *s, u32 then)
+{
+	return s && ef->clock - s->stamp < ef->clock - then;
+}
+
 /*
  * A miss right behind a block of a strided stream, in its newest window or the
  * one before: the blocks are longer than was known.  They grow by a sixth,
@@ -606,7 +641,9 @@ static bool longer_blocks(struct engine_file *ef, const struct engine_env *env,
 			continue;
 		more = (u32)higher(s->len / 6, 1);
 		if (s->longer == LONGER_LIMIT || s->len + more >= step ||
-		    s->len + more > largest(env)) {
+		    s->len + more > largest(env) ||
+		    used_since(ef, run_before(ef, s, 1), s->born) ||
+		    used_since(ef, run_before(ef, s, 2), s->born)) {
 			drop_stream(ef, s);
 			return false;
 		}
@@ -665,44 +702,43 @@ static long find_stride(const struct engine_file *ef, unsigned long page)
 }
 
 /*
- * How long is the run of pages that was read from page @first on?  At least
- * *@least and at most *@most pages, if a stream ran there and its reader did
- * not go on.
+ * How long is the run of pages that stream @s read from page @first on?  At
+ * least *@least and at most *@most pages, if its reader did not go on.
  */
-static void run_length(const struct engine_file *ef, unsigned long first,
+static void run_length(const struct engine_file *ef,
+		       const struct engine_stream *s, unsigned long first,
 		       unsigned long *least, unsigned long *most)
 {
-	unsigned int i;
+	const struct engine_zone *z;
 
 	*least = 1;
 	*most = 1;
-	for (i = 0; i < ef->nr_zones; i++) {
-		const struct engine_stream *s = &ef->streams[i];
-		unsigned long base = base_of(s);
-
-		/* it starts with the second page if the first was read alone */
-		if (!s->size || s->step != 1 ||
-		    (base != first && base != first + 1))
-			continue;
-		*least = base - first + s->run;
-		/* its reader did not come into the zone */
-		*most = ef->zones[i].pages ? ef->zones[i].first - first : -1UL;
-		break;
-	}
+	if (!s)
+		return;
+	z = &ef->zones[s - ef->streams];
+	*least = base_of(s) - first + s->run;
+	/* its reader did not come into the zone */
+	*most = z->pages ? z->first - first : -1UL;
 }
 
 /*
  * Length of the blocks of a stream with this step that comes to @page: what
- * the runs at the two places before have in common.
+ * the runs at the two places before have in common.  One reader ended the
+ * earlier before it began the later; if not, they are not blocks but streams
+ * of several readers.
  */
 static u32 blocks_before(const struct engine_file *ef,
 			 const struct engine_env *env, unsigned long page,
 			 long step)
 {
+	const struct engine_stream *later = run_from(ef, page - step);
+	const struct engine_stream *earlier = run_from(ef, page - 2 * step);
 	unsigned long least, most, len, end;
 
-	run_length(ef, page - step, &len, &end);
-	run_length(ef, page - 2 * step, &least, &most);
+	if (later && used_since(ef, earlier, later->born))
+		return 1;
+	run_length(ef, later, page - step, &len, &end);
+	run_length(ef, earlier, page - 2 * step, &least, &most);
 	len = higher(len, least);
 	if (len > lower(end, most) || len > largest(env) ||
 	    len >= (unsigned long)(step > 0 ? step : -step))
@@ -720,7 +756,8 @@ static bool try_stride(struct engine_file *ef, const struct engine_env *env,
 	if (!env->stride || env->huge_pages)
 		return false;
 	step = find_stride(ef, page);
-	if (!step)
+	/* the readers of a few slices of a file are as far apart */
+	if (!step || steps_in_file(env, page, step, STEPS_FEW) < STEPS_FEW)
 		return false;
 	s = new_stream(ef, env, step);
 	s->len = blocks_before(ef, env, page, step);

@@ -47,12 +47,13 @@ struct engine_zone {
  * @start:	first page of the newest window
  * @size:	pages in it, 0: the slot is free
  * @stamp:	engine_file.clock when it was last used
+ * @born:	engine_file.clock when it began
  * @want:	pages the next window shall have
  * @step:	+1 towards higher offsets, -1 towards lower ones; other values
  *		are the distance between the first pages of the blocks of a
  *		strided stream; size, want and windows count blocks then
  * @len:	pages in each block of a strided stream, else 1
- * @back:	pages of a stream with step 1 or -1 before its newest window
+ * @back:	pages, or blocks of a strided stream, before its newest window
  * @run:	pages of it that its reader is known to have passed
  * @debt:	pages taken from the file's credit, given back when used
  * @order:	log2 of the pages in a folio of the newest window, if the file
@@ -66,6 +67,7 @@ struct engine_stream {
 	unsigned long start;
 	unsigned long size;
 	u32 stamp;
+	u32 born;
 	u32 want;
 	s32 step;
 	u32 len;

@@ -11,6 +11,7 @@
 #include "tests.h"
 
 #define MIB_PAGES	256u
+#define THREAD_RUNS	60u	/* of cases with several threads */
 
 /* What the module is to do, should the list itself become looser than that. */
 static const struct {
@@ -25,7 +26,8 @@ static const struct {
 	{ "sparse-backward-seq", 4, 66 },
 	{ "backward-seq", 16, 2050 },
 	{ "backward-huge", 16, 2050 },
-	{ "sparse-threads", 16, 257 },
+	{ "threads", 4, 257 },
+	{ "sparse-threads", 8, 257 },
 	{ "threads-backward-seq", 16, 257 },
 	{ "random", CASE_ANY, 22 },
 	{ "stride-1021", CASE_ANY, 22 },
@@ -40,9 +42,9 @@ static void hint(struct cache *c, enum case_hint h)
 		c->env.huge_pages = 1UL << c->env.max_order;
 }
 
-/* All threads of a phase, each for a while, in random order. */
+/* All threads of a phase in random order, each for up to @turn touches. */
 static void phase(struct cache *c, const struct mmcase *mc, uint64_t npages,
-		  enum case_phase which, struct rng *r)
+		  enum case_phase which, unsigned int turn, struct rng *r)
 {
 	struct case_walk w[CASE_THREADS];
 	bool going[CASE_THREADS];
@@ -57,7 +59,7 @@ static void phase(struct cache *c, const struct mmcase *mc, uint64_t npages,
 		i = rng_below(r, mc->threads);
 		if (!going[i])
 			continue;
-		for (burst = 1 + rng_below(r, 200); burst; burst--) {
+		for (burst = 1 + rng_below(r, turn); burst; burst--) {
 			if (!case_walk_next(&w[i], &page)) {
 				going[i] = false;
 				left--;
@@ -68,21 +70,18 @@ static void phase(struct cache *c, const struct mmcase *mc, uint64_t npages,
 	}
 }
 
-static bool run_case(struct cache *c, const struct mmcase *mc,
-		     unsigned int max_order)
+/* One run of a case; threads take turns of up to @turn touches. */
+static struct case_result play(struct cache *c, const struct mmcase *mc,
+			       unsigned int max_order, unsigned int turn,
+			       uint64_t seed, struct cache_counts *before)
 {
 	struct cache_config config = {
 		.around = 16, .clip_retry = FAULT_CLIPS_RETRY
 	};
 	uint64_t npages = (uint64_t)mc->file_mib * MIB_PAGES;
-	struct cache_counts before;
-	struct case_result run;
 	struct rng r;
-	bool good;
-	char why[128];
-	size_t i;
 
-	rng_seed(&r, 1);
+	rng_seed(&r, seed);
 	config.verify = mc->flags & CASE_VERIFY;
 	c->env = (struct engine_env){
 		.file_pages = npages, .max_pages = 32, .streams = 8,
@@ -90,29 +89,60 @@ static bool run_case(struct cache *c, const struct mmcase *mc,
 		.restart = true, .backward = true, .stride = true,
 	};
 	cache_open(c, &config);
-	phase(c, mc, npages, CASE_PREPARE, &r);
+	phase(c, mc, npages, CASE_PREPARE, turn, &r);
 	hint(c, mc->hint);
 	c->config.copies = mc->map == MAP_WRITE;
-	before = c->n;
-	phase(c, mc, npages, CASE_WALK, &r);
+	*before = c->n;
+	phase(c, mc, npages, CASE_WALK, turn, &r);
+	return (struct case_result){
+		.majflt = (int64_t)(c->n.misses - before->misses),
+		.minflt = -1,
+		.mib = (double)(c->n.pages - before->pages) / MIB_PAGES,
+	};
+}
 
-	run.majflt = (int64_t)(c->n.misses - before.misses);
-	run.minflt = -1;
-	run.mib = (double)(c->n.pages - before.pages) / MIB_PAGES;
-	good = case_judge(mc, npages, &run, NULL, why, sizeof(why));
-	for (i = 0; i < sizeof(promised) / sizeof(promised[0]) && good; i++) {
+static bool judge(const struct mmcase *mc, const struct case_result *run,
+		  char *why, size_t size)
+{
+	uint64_t npages = (uint64_t)mc->file_mib * MIB_PAGES;
+	size_t i;
+
+	if (!case_judge(mc, npages, run, NULL, why, size))
+		return false;
+	for (i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
 		if (strcmp(promised[i].name, mc->name))
 			continue;
-		if (run.majflt > (int64_t)promised[i].misses ||
-		    run.mib > promised[i].mib) {
-			good = false;
-			snprintf(why, sizeof(why), "%lld misses, %.1f MiB; %lu, %.0f promised",
-				 (long long)run.majflt, run.mib,
+		if (run->majflt > (int64_t)promised[i].misses ||
+		    run->mib > promised[i].mib) {
+			snprintf(why, size, "%lld misses, %.1f MiB; %lu, %.0f promised",
+				 (long long)run->majflt, run->mib,
 				 promised[i].misses, promised[i].mib);
+			return false;
 		}
 	}
-	printf("# %s: %s; %lu late, %lu faults, %lu pages unused\n", mc->name,
-	       why, c->n.windows[ENGINE_LATE] - before.windows[ENGINE_LATE],
+	return true;
+}
+
+/* What threads do to each other depends on whose turn it is: several runs. */
+static bool run_case(struct cache *c, const struct mmcase *mc,
+		     unsigned int max_order)
+{
+	static const unsigned int turns[] = { 200, 2, 20 };
+	unsigned int runs = mc->threads > 1 ? THREAD_RUNS : 1, i;
+	struct cache_counts before;
+	struct case_result run;
+	char why[128];
+	bool good = true;
+
+	for (i = 0; i < runs && good; i++) {
+		run = play(c, mc, max_order,
+			   turns[i % (sizeof(turns) / sizeof(turns[0]))],
+			   i + 1, &before);
+		good = judge(mc, &run, why, sizeof(why));
+	}
+	printf("# %s: run %u of %u: %s; %lu late, %lu faults, %lu pages unused\n",
+	       mc->name, i, runs, why,
+	       c->n.windows[ENGINE_LATE] - before.windows[ENGINE_LATE],
 	       c->n.faults - before.faults,
 	       cache_wasted(c));
 	printf("%sok case-%s-order-%u\n", good ? "" : "not ", mc->name,

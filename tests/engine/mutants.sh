@@ -29,6 +29,8 @@ mutants=(
 	"blocks-never|blocks are single pages|/^static u32 blocks_before/,/^}/s/return (u32)len/return 1 + 0 * len/"
 	"blocks-short|blocks do not get longer|/^static bool longer_blocks/,/^}/s/s->len += more/s->len += 0 * more/"
 	"blocks-unlimited|streams that go on are blocks|s/s->longer == LONGER_LIMIT/s->longer == 255/"
+	"blocks-of-many|several readers make blocks|/^static bool used_since/,/^}/s/return .*/return 0 * then \&\& ef \&\& s;/"
+	"stride-to-end|strides start near the end of the file|s/if (!step || steps_in_file(env, page, step, STEPS_FEW) < STEPS_FEW)/if (!step)/"
 	"blocks-unequal|runs of any length are blocks|s/len > lower(end, most) || len > largest/len > largest/"
 	"forgets-misses|the last misses are not remembered|/^static void remember/,/^}/s/if (!++ef->nr_recent)/if (0)/"
 	"start-large|streams start with the largest window|s/s->want = recent ? WINDOW_FIRST : WINDOW_WEAK/s->want = (u32)limit; (void)recent/"

@@ -11,6 +11,7 @@
 #define WINDOW_FIRST	4u
 #define WINDOWS_FULL	24u
 #define WAITS_MANY	16u
+#define STEPS_FEW	3u
 #define LONGER_LIMIT	6u
 
 /* Lists of properties end with one that has no name. */

@@ -405,7 +405,7 @@ static void make_run_bulk(struct trace *t, struct rng *r)
 	t->env.file_pages = TRACE_PAGES;
 	t->env.max_pages = m;
 	t->env.max_order = rng_chance(r, 50) ? 0 : rng_below(r, 10);
-	t->config.latency = m - 1 - rng_below(r, m / 16);
+	t->config.latency = 3 * m / 2 + rng_below(r, m / 4);
 	t->config.around = 1;
 	t->nr_walkers = 2;
 	t->step[0] = rng_chance(r, 50) ? 1 : -1;
@@ -429,7 +429,7 @@ static bool bulk_holds(struct cache *c, const struct trace *t, char *why,
 	unsigned long m = t->env.max_pages, limit;
 
 	if (!are_runs(t) || !t->broke || !t->env.bulk || m < 16 ||
-	    (m & (m - 1)) || t->config.latency >= m)
+	    (m & (m - 1)) || t->config.latency >= 7 * m / 4)
 		return true;
 	trace_replay(c, t);
 	limit = t->nr_walkers * (2 + log2_up(m / WINDOW_FIRST) + 2);
@@ -752,6 +752,8 @@ static void book(struct cache *c, const struct cache_event *e)
 		l->read = s->size;
 		l->first = s->want;	/* less where a folio ends */
 		l->largest = largest;
+		if (c->env.bulk)
+			b->allowance += 3 * largest / 2;
 		if (c->env.huge_pages)
 			b->allowance += 2 * largest;
 		else
@@ -777,7 +779,7 @@ static void book(struct cache *c, const struct cache_event *e)
 	else
 		limit = growing_limit(p, l->first);
 	if (c->env.bulk)
-		limit += l->largest / 2;
+		limit += 3 * l->largest / 2;
 	if (l->read > limit && !b->bad) {
 		b->bad = true;
 		snprintf(b->why, b->size,

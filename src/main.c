@@ -22,6 +22,16 @@ static int switch_hooks(bool on)
 	return err;
 }
 
+/*
+ * While hooks cannot be detached the kernel may call into this module.  To stay
+ * is all that can be done; a reboot is the way out.
+ */
+static void leave(int (*detach)(void))
+{
+	while (detach())
+		msleep(60 * MSEC_PER_SEC);
+}
+
 static int __init mmapra_init(void)
 {
 	unsigned int nr;
@@ -46,6 +56,7 @@ static int __init mmapra_init(void)
 	return 0;
 
 out_stats:
+	leave(fault_disarm);
 	stats_exit();
 out_window:
 	window_exit();
@@ -56,13 +67,7 @@ out_files:
 
 static void __exit mmapra_exit(void)
 {
-	while (knobs_stop()) {
-		/*
-		 * The kernel may still call into this module.  To stay is all
-		 * that can be done; a reboot is the way out.
-		 */
-		msleep(60 * MSEC_PER_SEC);
-	}
+	leave(knobs_stop);
 	stats_exit();
 	window_exit();
 	openfiles_exit();
